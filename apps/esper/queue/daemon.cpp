@@ -18,20 +18,25 @@ namespace {
 struct DaemonCommand {
   DaemonAddress address;
   std::int64_t threads = 0;
-  std::string stop_grace = "60s";
+  std::string stop_grace = "60s", restart_delay = "1s";
   std::int64_t most_interruptions = jobs::RestartRules{}.most_interruptions;
   int ready_file = -1;
 };
 
+base::Duration duration_in(const std::string& option, const std::string& text) {
+  const auto duration = base::parse_duration(text);
+  if (!duration) throw base::Error(base::ExitCode::kConfig, option + ": needs a duration, like 60s or 5m");
+  return *duration;
+}
+
 int run(const DaemonCommand& command) {
-  const auto grace = base::parse_duration(command.stop_grace);
-  if (!grace) throw base::Error(base::ExitCode::kConfig, "--stop-grace: needs a duration, like 60s or 5m");
   jobs::DaemonOptions options;
   options.state_dir = state_dir_of(command.address);
   options.program = own_program();
   options.version = build_name();
   options.restarts.most_interruptions = static_cast<int>(command.most_interruptions);
-  options.stop_grace = *grace;
+  options.restarts.first_delay = duration_in("--restart-delay", command.restart_delay);
+  options.stop_grace = duration_in("--stop-grace", command.stop_grace);
   options.threads = command.threads;
   options.ready = base::Descriptor(command.ready_file);
   jobs::run_daemon(std::move(options));
@@ -74,6 +79,12 @@ void add_daemon(Front& front) {
   command
       ->add_option("--stop-grace", options->stop_grace,
                    "How long a job has to save and stop before it is killed; default: 60s")
+      ->type_name("TIME");
+  command
+      ->add_option(
+          "--restart-delay", options->restart_delay,
+          "Before an interrupted job is started again; doubles each time it is interrupted in a row, up to 5m; "
+          "default: 1s")
       ->type_name("TIME");
   command
       ->add_option("--most-interruptions", options->most_interruptions,

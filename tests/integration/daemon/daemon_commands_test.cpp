@@ -1,0 +1,194 @@
+// What users ask of the daemon.
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <fstream>
+#include <thread>
+
+#include "base/text/json_struct.h"
+#include "daemon_room.h"
+#include "http/client.h"
+#include "jobs/daemon/daemon.h"
+#include "run_record.h"
+
+using namespace esper::test;
+using namespace std::chrono_literals;
+using esper::http::UnixEndpoint;
+
+namespace {
+
+const Words kEndless = sets({"epochs=100000", "device.threads=1"});
+const Words kShort = sets({"epochs=2", "device.threads=1"});
+
+struct Submitter {
+  DaemonRoom& daemon;
+  std::string config = daemon.room.write("growing.yaml", growing_config());
+  int number = 0;
+
+  int operator()(const Words& words) {
+    const auto run = daemon.room.run("submitted" + std::to_string(++number)).string();
+    return daemon.tell(Words{"submit", config, "--run-dir", run} + words)["id"].get<int>();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("one submit starts a daemon, trains and succeeds") {
+  DaemonRoom daemon;
+  Submitter submit{daemon};
+  REQUIRE(daemon.daemon() == 0);
+  const int job = submit(kShort);
+  REQUIRE(daemon.daemon() > 0);
+  const auto ended = daemon.ask({"job", "wait", std::to_string(job)});
+  CHECK(ended.exit_code == 0);
+  CHECK(json_of(ended)["state"] == "succeeded");
+  CHECK(daemon.ask({"logs", "1"}).out.find("done: 2 epochs") != std::string::npos);
+}
+
+TEST_CASE("without a daemon, --no-daemon-start refuses and leaves none") {
+  DaemonRoom daemon;
+  const auto config = daemon.room.write("growing.yaml", growing_config());
+  const auto refused = daemon.ask({"submit", config, "--no-daemon-start"});
+  CHECK(refused.exit_code == 75);
+  CHECK(daemon.daemon() == 0);
+}
+
+TEST_CASE("a second daemon is refused with the first one's process") {
+  DaemonRoom daemon;
+  daemon.start();
+  const auto second = run_esper({"daemon", "--state-dir", daemon.state_dir()});
+  CHECK(second.exit_code == 75);
+  CHECK(second.err.find("process " + std::to_string(daemon.daemon())) != std::string::npos);
+}
+
+TEST_CASE("a paused job goes on where it was, and a cancelled one does not") {
+  DaemonRoom daemon({"--threads", "1"});
+  daemon.start();
+  Submitter submit{daemon};
+  const int job = submit(kEndless);
+  REQUIRE(daemon.wait_for_state(job, "running"));
+  std::this_thread::sleep_for(1s);
+  daemon.tell({"job", "pause", std::to_string(job)});
+  REQUIRE(daemon.wait_for_state(job, "paused"));
+  CHECK(!daemon.is_alive(job));
+  const auto saved = daemon.job(job)["checkpoint"];
+  CHECK(saved != "");
+  daemon.tell({"job", "resume", std::to_string(job)});
+  REQUIRE(daemon.wait_for_state(job, "running"));
+  std::this_thread::sleep_for(1s);
+  daemon.tell({"job", "cancel", std::to_string(job)});
+  REQUIRE(daemon.wait_for_state(job, "cancelled"));
+  CHECK(daemon.job(job)["checkpoint"] > saved);
+  CHECK(daemon.job(job)["attempts"] == 2);
+  CHECK(daemon.ask({"job", "resume", std::to_string(job)}).exit_code == 2);
+}
+
+TEST_CASE("a job of higher priority makes a lower one save and yield, which goes on later with equal bits") {
+  DaemonRoom daemon({"--threads", "1"});
+  daemon.start();
+  Submitter submit{daemon};
+  const Words long_run = {"epochs=60", "device.threads=1"};
+  const int low = submit(sets(long_run));
+  REQUIRE(daemon.wait_for_state(low, "running"));
+  std::this_thread::sleep_for(700ms);
+  const int high = submit(kShort + Words{"--priority", "5"});
+  REQUIRE(daemon.wait_for_state(high, "succeeded"));
+  REQUIRE(daemon.wait_for_state(low, "succeeded"));
+  CHECK(daemon.job(low)["attempts"] == 2);
+  CHECK(daemon.job(low)["interruptions"] == 0);
+  const auto alone = daemon.room.run("alone");
+  REQUIRE(train(submit.config, alone, long_run).exit_code == 0);
+  check_equal(record_of(daemon.room.run("submitted1")), record_of(alone), Telemetry::kMayLack);
+}
+
+TEST_CASE("a job waits for those that it comes after, and fails with them") {
+  DaemonRoom daemon;
+  daemon.start();
+  Submitter submit{daemon};
+  const int first = submit(kShort + Words{"--hold"});
+  const int second = submit(kShort + Words{"--after", std::to_string(first)});
+  CHECK(daemon.job(first)["state"] == "held");
+  CHECK(daemon.job(second)["state"] == "queued");
+  daemon.tell({"job", "cancel", std::to_string(first)});
+  REQUIRE(daemon.wait_for_state(second, "failed"));
+  CHECK(daemon.ask({"submit", submit.config, "--after", "77"}).exit_code == 2);
+}
+
+TEST_CASE("what runs goes on while no daemon does, and its end is known to the next one") {
+  DaemonRoom daemon;
+  daemon.start();
+  Submitter submit{daemon};
+  const int job = submit(sets({"epochs=30", "device.threads=1"}));
+  REQUIRE(daemon.wait_for_state(job, "running"));
+  daemon.tell({"daemon", "stop"});
+  while (daemon.daemon() > 0) std::this_thread::sleep_for(5ms);
+  while (daemon.is_alive(job)) std::this_thread::sleep_for(20ms);
+  daemon.start();
+  CHECK(daemon.job(job)["state"] == "succeeded");
+  CHECK(daemon.job(job)["attempts"] == 1);
+}
+
+TEST_CASE("a mistake that every attempt would repeat is not repeated") {
+  DaemonRoom daemon;
+  daemon.start();
+  Submitter submit{daemon};
+  const int job = submit(kShort + sets({"data.kind=npy", "data.path=/nowhere"}));
+  REQUIRE(daemon.wait_for_state(job, "failed"));
+  CHECK(daemon.job(job)["attempts"] == 1);
+  CHECK(daemon.job(job)["exit_code"] == 3);
+  CHECK(daemon.ask({"job", "wait", std::to_string(job)}).exit_code == 3);
+}
+
+TEST_CASE("the run file of the time of submission is what runs") {
+  DaemonRoom daemon({"--threads", "1"});
+  daemon.start();
+  Submitter submit{daemon};
+  const int job = submit(kShort + Words{"--hold"});
+  std::ofstream(submit.config) << "no run file any more: [";
+  daemon.tell({"job", "resume", std::to_string(job)});
+  CHECK(daemon.wait_for_state(job, "succeeded"));
+}
+
+TEST_CASE("damaged and newer databases are refused with the way out") {
+  DaemonRoom daemon;
+  daemon.start();
+  daemon.tell({"daemon", "stop"});
+  while (daemon.daemon() > 0) std::this_thread::sleep_for(5ms);
+  const std::string database = daemon.state_dir() + "/jobs.db";
+  SECTION("damaged") {
+    std::filesystem::remove(database + "-wal");
+    std::ofstream(database) << std::string(5000, 'x');
+  }
+  SECTION("truncated") {
+    std::filesystem::remove(database + "-wal");
+    std::filesystem::resize_file(database, std::filesystem::file_size(database) / 2 + 100);
+  }
+  const auto refused = run_esper({"daemon", "--state-dir", daemon.state_dir()});
+  CHECK(refused.exit_code == 5);
+  CHECK(refused.err.find("docs/daemon.md") != std::string::npos);
+}
+
+TEST_CASE("bad requests are refused with their reason, and the daemon lives") {
+  DaemonRoom daemon;
+  daemon.start();
+  const UnixEndpoint endpoint{esper::jobs::socket_of(daemon.state_dir())};
+  const auto status = [&](const char* method, const std::string& target, const std::string& body) {
+    const auto response = esper::http::request(endpoint, method, target, body, 10s);
+    REQUIRE(response);
+    return response->status;
+  };
+  CHECK(status("POST", "/v1/jobs", "{") == 400);
+  CHECK(status("POST", "/v1/jobs", "{}") == 400);
+  CHECK(status("POST", "/v1/jobs", R"({"name": "../x", "folder": "/", "runs_dir": "/tmp", "config": ""})") == 400);
+  CHECK(status("POST", "/v1/jobs", R"({"name": "x", "folder": "/", "runs_dir": "/tmp", "config": "epochs: x"})") ==
+        400);
+  CHECK(status("GET", "/v1/jobs/1", "") == 404);
+  CHECK(status("GET", "/v1/jobs?state=unknown", "") == 400);
+  CHECK(status("DELETE", "/v1/jobs", "") == 404);
+  CHECK(status("POST", "/v1/jobs/1/explode", "") == 404);
+  CHECK(status("GET", "/v1/daemon", "") == 200);
+  struct stat socket{};
+  REQUIRE(::stat(endpoint.path.c_str(), &socket) == 0);
+  CHECK((socket.st_mode & 0777) == 0600);
+}

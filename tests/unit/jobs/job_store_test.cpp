@@ -1,0 +1,145 @@
+#include "jobs/store/job_store.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+
+#include "jobs/database/schema.h"
+#include "support/temporary_folder.h"
+
+using namespace esper::jobs;
+
+namespace {
+
+struct StoreRoom {
+  esper::test::TemporaryFolder folder;
+  std::string path = folder / "jobs.db";
+  JobStore store{open_database(path)};
+
+  Job submit(Submission submission = {}) {
+    submission.name = "digits";
+    submission.config = "epochs: 3\n";
+    submission.runs_dir = "/runs";
+    const auto job = store.submit(submission, {.at_ms = 5, .uid = 1000, .what = "submit"});
+    REQUIRE(job);
+    return *job;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a submitted job is on the disk") {
+  esper::test::TemporaryFolder folder;
+  const std::string path = folder / "jobs.db";
+  Submission submission{.name = "digits", .config = "epochs: 3\n", .folder = "/work", .run_dir = "/runs/a"};
+  submission.priority = 7;
+  submission.needs = {.threads = 2, .memory_bytes = 3, .gpus = 1};
+  {
+    JobStore store(open_database(path));
+    REQUIRE(store.submit(submission, {.at_ms = 5, .uid = 1000, .what = "submit"}));
+  }
+  JobStore store(open_database(path));
+  const auto job = store.find(1);
+  REQUIRE(job);
+  CHECK(job->name == "digits");
+  CHECK(job->state == JobState::kQueued);
+  CHECK(job->priority == 7);
+  CHECK(job->needs == submission.needs);
+  CHECK(job->run_dir == "/runs/a");
+  CHECK(job->folder == "/work");
+  CHECK(job->submitted_ms == 5);
+  CHECK(job->uid == 1000);
+  CHECK(store.config_of(1) == "epochs: 3\n");
+  CHECK(!store.find(2));
+}
+
+TEST_CASE("all fields of a job are saved") {
+  StoreRoom room;
+  Job job = room.submit();
+  job.state = JobState::kStarting;
+  room.store.save(job);
+  job.state = JobState::kStopping;
+  job.purpose = StopPurpose::kPause;
+  job.reason = "it's \"so\"";
+  job.gpus = {1, 3};
+  job.attempts = 2;
+  job.interruptions = 1;
+  job.cause = "signal";
+  job.checkpoint = "epoch-1";
+  job.exit_code = 143;
+  job.started_ms = 8;
+  job.ended_ms = 9;
+  room.store.save(job);
+  CHECK(room.store.find(job.id) == job);
+}
+
+TEST_CASE("the same token is the same job") {
+  StoreRoom room;
+  CHECK(room.submit({.token = "a"}).id == 1);
+  CHECK(room.submit({.token = "a"}).id == 1);
+  CHECK(room.submit({.token = "b"}).id == 2);
+  CHECK(room.submit().id == 3);
+  CHECK(room.submit().id == 4);
+}
+
+TEST_CASE("ready jobs come by priority, then by age, and not before those that they come after") {
+  StoreRoom room;
+  room.submit();
+  room.submit({.priority = 1});
+  room.submit({.priority = 1, .hold = true});
+  room.submit({.priority = 9, .after = {1}});
+  const auto ids = [&] {
+    std::vector<JobId> found;
+    for (const Job& job : room.store.ready(10)) found.push_back(job.id);
+    return found;
+  };
+  CHECK(ids() == std::vector<JobId>{2, 1});
+  CHECK(room.store.ready(1).size() == 1);
+  Job first = *room.store.find(1);
+  for (const JobState state : {JobState::kStarting, JobState::kRunning, JobState::kSucceeded}) {
+    first.state = state;
+    room.store.save(first);
+  }
+  CHECK(ids() == std::vector<JobId>{4, 2});
+  CHECK(room.store.find(4)->after == std::vector<JobId>{1});
+  CHECK(room.store.without_hope().empty());
+}
+
+TEST_CASE("jobs after one that did not succeed are without hope") {
+  StoreRoom room;
+  room.submit();
+  room.submit({.after = {1}});
+  Job first = *room.store.find(1);
+  first.state = JobState::kCancelled;
+  room.store.save(first);
+  REQUIRE(room.store.without_hope().size() == 1);
+  CHECK(room.store.without_hope()[0].id == 2);
+}
+
+TEST_CASE("a job cannot come after one that does not exist, and none is made") {
+  StoreRoom room;
+  const auto refused = room.store.submit({.name = "a", .config = "c", .runs_dir = "/r", .after = {5}}, {});
+  REQUIRE(!refused);
+  CHECK(refused.error() == "there is no job 5 to wait for");
+  CHECK(room.store.list({}).empty());
+}
+
+TEST_CASE("moves that the table does not have are refused") {
+  StoreRoom room;
+  Job job = room.submit();
+  job.state = JobState::kSucceeded;
+  CHECK_THROWS_AS(room.store.save(job), esper::base::Error);
+  CHECK(room.store.find(job.id)->state == JobState::kQueued);
+}
+
+TEST_CASE("lists are filtered") {
+  StoreRoom room;
+  room.submit();
+  room.submit({.hold = true, .sweep = 4});
+  CHECK(room.store.list({}).size() == 2);
+  CHECK(room.store.list({.states = {JobState::kHeld}}).at(0).id == 2);
+  CHECK(room.store.list({.states = {JobState::kHeld, JobState::kQueued}}).size() == 2);
+  CHECK(room.store.list({.name = "x' OR '1'='1"}).empty());
+  CHECK(room.store.list({.sweep = 4}).size() == 1);
+  CHECK(room.store.list({.most = 1}).size() == 1);
+  CHECK(room.store.count(JobState::kHeld) == 1);
+}

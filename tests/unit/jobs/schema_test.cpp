@@ -1,0 +1,65 @@
+#include "jobs/database/schema.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "support/temporary_folder.h"
+
+using namespace esper::jobs;
+
+namespace {
+
+std::string refusal_of(const std::string& path) {
+  try {
+    open_database(path);
+  } catch (const esper::base::Error& error) {
+    CHECK(error.code() == esper::base::ExitCode::kCheckpoint);
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("a database is made, and opened again") {
+  const esper::test::TemporaryFolder folder;
+  const std::string path = folder / "jobs.db";
+  for (int times = 0; times < 2; ++times) {
+    Database database = open_database(path);
+    auto version = database.prepare("PRAGMA user_version");
+    REQUIRE(version.step());
+    CHECK(version.integer(0) == 1);
+    auto journal = database.prepare("PRAGMA journal_mode");
+    REQUIRE(journal.step());
+    CHECK(journal.text(0) == "wal");
+  }
+}
+
+TEST_CASE("one of a newer version is refused and left as it is") {
+  const esper::test::TemporaryFolder folder;
+  const std::string path = folder / "jobs.db";
+  {
+    open_database(path).run("PRAGMA user_version = 99");
+  }
+  CHECK(refusal_of(path).find("has version 99, this esper knows 1") != std::string::npos);
+  CHECK(refusal_of(path).find("--state-dir") != std::string::npos);
+}
+
+TEST_CASE("one that is damaged is refused with the way out") {
+  const esper::test::TemporaryFolder folder;
+  const std::string path = folder / "jobs.db";
+  {
+    open_database(path);
+  }
+  SECTION("no database at all") { std::ofstream(path) << std::string(9000, 'x'); }
+  SECTION("its end is missing") { std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2); }
+  CHECK(refusal_of(path).find("docs/daemon.md") != std::string::npos);
+}
+
+TEST_CASE("one that another connection has is refused") {
+  const esper::test::TemporaryFolder folder;
+  const std::string path = folder / "jobs.db";
+  const Database first = open_database(path);
+  CHECK(!refusal_of(path).empty());
+}
