@@ -1,8 +1,10 @@
 // `esper set`: asks a run that trains to go on with other settings from its next epoch on.
 #include <fmt/core.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/text/joined.h"
 #include "config/loading/live_settings.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
@@ -28,14 +30,23 @@ When when_it_holds(base::FileSystem& files, const std::string& run) {
   return files.try_lock(run + "/lock") ? When::kResumed : When::kEndOfEpoch;
 }
 
-// "training.optimizer.lr=0.01" is "training.optimizer.lr"; throws for what is no assignment.
-std::string field_of(const std::string& assignment) {
-  const auto equals = assignment.find('=');
-  if (equals != std::string::npos && equals > 0) return assignment.substr(0, equals);
-  throw base::Error(base::ExitCode::kConfig,
-                    "\"" + assignment + "\" is not KEY=VALUE, like training.optimizer.lr=0.01; these can be changed: " +
-                        config::live_fields_text());
+bool is_assignment(const std::string& word) {
+  const auto equals = word.find('=');
+  return equals != std::string::npos && equals > 0;
 }
+
+void require_assignments(const std::vector<std::string>& words) {
+  std::vector<std::string> wrong;
+  for (const auto& word : words) {
+    if (!is_assignment(word)) wrong.push_back("\"" + word + "\"");
+  }
+  if (wrong.empty()) return;
+  throw base::Error(base::ExitCode::kConfig,
+                    fmt::format("{} {} not KEY=VALUE, like training.optimizer.lr=0.01; these can be changed: {}",
+                                base::joined(wrong), wrong.size() == 1 ? "is" : "are", config::live_fields_text()));
+}
+
+std::string field_of(const std::string& assignment) { return assignment.substr(0, assignment.find('=')); }
 
 // What holds once everything that lies there is accepted.
 std::vector<std::string> known_assignments(base::FileSystem& files, const std::string& run) {
@@ -93,21 +104,25 @@ void print_changes(const SetOptions& options, const std::string& request, const 
                                          "begins when the run is resumed");
 }
 
-int set(const SetOptions& options) {
-  history::RequestedSettings settings;
-  for (const auto& assignment : options.assignments) field_of(assignment);
-  storage::ConfinedFileSystem files(options.run, storage::Owner::kAnyone);
-  const RunConfig own = read_config_of_run(options.run).config;
-  const auto known = known_assignments(files, options.run);
+// Those among the assigned fields that get another value than they have, or will have.
+Changes changes_of(const SetOptions& options, const RunConfig& own, const std::vector<std::string>& known) {
   const RunConfig before = settings_before(own, known), after = settings_after(own, known, options);
   Changes changes;
   for (const auto& assignment : options.assignments) {
     const std::string field = field_of(assignment);
     const Change change{config::live_value(before, field), config::live_value(after, field)};
-    if (change.before == change.after) continue;
-    changes[field] = change;
-    settings[field] = change.after;
+    if (change.before != change.after) changes[field] = change;
   }
+  return changes;
+}
+
+int set(const SetOptions& options) {
+  require_assignments(options.assignments);
+  const RunConfig own = read_config_of_run(options.run).config;
+  storage::ConfinedFileSystem files(options.run, storage::Owner::kAnyone);
+  const Changes changes = changes_of(options, own, known_assignments(files, options.run));
+  history::RequestedSettings settings;
+  for (const auto& [field, change] : changes) settings[field] = change.after;
   const auto request = settings.empty() ? "" : history::publish_request(files, options.run, settings).path;
   print_changes(options, request, changes, when_it_holds(files, options.run));
   return 0;

@@ -3,11 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <csignal>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/text/joined.h"
 #include "base/text/json_struct.h"
 #include "config/loading/live_settings.h"
@@ -25,6 +27,11 @@ using leyline::Level;
 using namespace leyline::literals;
 
 constexpr std::size_t kMostRequestsAtOnce = 64;
+
+// Ends the process as a crash would, where a test asks for it.
+void crash_at(std::string_view fault_point) {
+  if (base::fault::hit(fault_point)) std::raise(SIGKILL);
+}
 
 std::string problems_text(const std::vector<base::Problem>& problems) {
   return base::joined(problems, "; ", [](const auto& problem) { return problem.path + ": " + problem.text; });
@@ -71,30 +78,43 @@ LiveChanges::LiveChanges(base::FileSystem& files, std::string run, const Changea
 void LiveChanges::begin_epoch() {
   const std::uint32_t epoch = of_.progress.epoch + 1;
   if (of_.progress.batch > 0) return;
+  std::vector<SettingRequest> requests;
+  const bool taken = succeeds([&] { requests = take_requests(epoch); });
+  enter(epoch);
+  report_changes(epoch);
+  if (taken && succeeds([&] { remove_known(requests); })) failing_ = false;
+}
+
+bool LiveChanges::succeeds(const std::function<void()>& work) {
   try {
-    take_requests(epoch);
-    failing_ = false;
+    work();
+    return true;
   } catch (const base::IoError& error) {
     if (!std::exchange(failing_, true)) {
       of_.outbox.emit(event("tolaria.setting_refused"_event, Level::kWarning, {{"reason", error.what()}}));
     }
+    return false;
   }
-  enter(epoch);
-  report_changes(epoch);
 }
 
 bool LiveChanges::is_known(const SettingRequest& request) const {
   return std::ranges::count(accepted_, request.number, &SettingChange::request) > 0;
 }
 
-// Requests that are known were accepted by a process that ended before it removed them.
-void LiveChanges::take_requests(std::uint32_t epoch) {
+std::vector<SettingRequest> LiveChanges::take_requests(std::uint32_t epoch) {
   auto requests = history::pending_requests(files_, run_);
-  if (requests.empty() && !unsure_) return;
+  if (requests.empty() && !unsure_) return requests;
   requests.resize(std::min(requests.size(), kMostRequestsAtOnce));
   accept(requests, epoch);
+  return requests;
+}
+
+// Also those that were accepted by a process that ended before it removed them.
+void LiveChanges::remove_known(const std::vector<SettingRequest>& requests) {
   for (const auto& request : requests) {
-    if (is_known(request)) storage::remove_all(files_, request.path);
+    if (!is_known(request)) continue;
+    crash_at("tolaria.setting_recorded");
+    storage::remove_all(files_, request.path);
   }
 }
 
@@ -119,6 +139,7 @@ void LiveChanges::accept(const std::vector<SettingRequest>& requests, std::uint3
   history::publish_accepted(files_, run_, accepted);
   unsure_ = false;
   accepted_ = std::move(accepted);
+  crash_at("tolaria.setting_accepted");
 }
 
 void LiveChanges::refuse(const SettingRequest& request, const std::string& reason) {

@@ -1,8 +1,10 @@
 #pragma once
 // Settings that change while a run trains (history/setting_change.h): requests are accepted between two epochs and hold
-// from the next one on. The order of events makes them exact: first the run's whole list is on the disk, then training
-// follows it. A run that is resumed, from whatever checkpoint, follows that list. Training thread.
+// from the next one on. The order makes them exact: first the list of accepted changes is on the disk, then training
+// follows and records it, then the request is removed. A run that is resumed, from any checkpoint, follows that list.
+// Training thread.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -35,9 +37,12 @@ class LiveChanges {
   void begin_epoch();
 
  private:
-  void take_requests(std::uint32_t epoch);
+  // Runs what reads or writes files; reports the first failure since the last success.
+  bool succeeds(const std::function<void()>& work);
+  std::vector<history::SettingRequest> take_requests(std::uint32_t epoch);
   void accept(const std::vector<history::SettingRequest>& requests, std::uint32_t epoch);
   void refuse(const history::SettingRequest& request, const std::string& reason);
+  void remove_known(const std::vector<history::SettingRequest>& requests);
   bool is_known(const history::SettingRequest& request) const;
   void enter(std::uint32_t epoch);
   void report_changes(std::uint32_t epoch);

@@ -97,6 +97,7 @@ TEST_CASE("no command crashes on or waits for a path that is not what it should 
                                {"why-slow", name},
                                {"evaluate", name},
                                {"fork", name + "@7"},
+                               {"set", name, "training.optimizer.lr=0.1"},
                                {"train", "--resume", name}}) {
       check_refused(words, {2});
     }
@@ -140,6 +141,7 @@ TEST_CASE("arguments of any length and content are refused with a reason") {
                                {"bench", "--rounds", word},
                                {"bench", "--lanes", word},
                                {"fork", word},
+                               {"set", ".", word},
                                {"topo", "show", ".", "--at", word},
                                {"receipt", ".", word}}) {
       if (words == Words{"config", "explain", good, ""}) continue;  // explains every field

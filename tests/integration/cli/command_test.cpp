@@ -36,6 +36,7 @@ TEST_CASE("a command line that makes no sense exits 2 and says why") {
       Case{{"train", "--confg", "a", "b"}, "does not take \"--confg\" (did you mean --config?), \"a\""},
       Case{{"evaluate", "--chekpoint"}, "run is required; esper evaluate does not take \"--chek"},
       Case{{"--nope"}, "--nope"}, Case{{"config", "check", "a", "--set"}, "--set"},
+      Case{{"set", "a", "fast", "b=1", "="}, "\"fast\", \"=\" are not KEY=VALUE, like training.optimizer.lr=0.01"},
       Case{{"completion", "tcsh"}, "tcsh"}, Case{{"train"}, "--config"},
       Case{{"train", "--resume", ""}, "--resume: is empty"}, Case{{"bench", "--config", ""}, "--config: is empty"},
       Case{{"train", "--resume", "a", "--run-dir", "b"}, "excludes"},
@@ -315,6 +316,8 @@ TEST_CASE("the bash completion offers what fits") {
   };
   CHECK(offered("esper tr", 1) == "train\n");
   CHECK(offered("esper config s", 2) == "show schema\n");
+  CHECK(offered("esper se", 1) == "set\n");
+  CHECK(offered("esper set RUN --j", 3) == "--json\n");
   CHECK(offered("esper train --r", 2) == "--run-dir --resume\n");
   CHECK(offered("esper train --config x --dry", 4) == "--dry-run\n");
 }

@@ -27,7 +27,7 @@ TEST_CASE("the help of every command is the approved one, with an example") {
   const std::string command =
       GENERATE("", "train", "evaluate", "why-slow", "config", "config check", "config show", "config explain",
                "config schema", "config diff", "telemetry", "telemetry list", "telemetry diff", "topo", "topo log",
-               "topo show", "topo diff", "receipt", "fork", "doctor", "completion", "bench", "baseline",
+               "topo show", "topo diff", "receipt", "fork", "set", "doctor", "completion", "bench", "baseline",
                "baseline save", "baseline check", "baseline list", "baseline show", "baseline diff");
   CAPTURE(command);
   std::vector<std::string> arguments = describe(command);

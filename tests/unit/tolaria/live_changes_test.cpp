@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "storage/file_tools.h"
 #include "support/run_fixture.h"
 
 namespace esper::test {
@@ -52,10 +53,10 @@ RunOutcome go(SmallRun& it) {
 }
 
 // The disk of a killed run, for a process that goes on from one of its checkpoints.
-void copy_changes(SmallRun& from, SmallRun& to) {
+void copy_changes(const FaultyFileSystem& from, SmallRun& to) {
   storage::ensure_folder(to.files, "/run/changes");
-  for (const auto& name : from.files.names_in("/run/changes")) {
-    to.files.put("/run/changes/" + name, *from.files.contents("/run/changes/" + name));
+  for (const auto& name : from.names_in("/run/changes")) {
+    to.files.put("/run/changes/" + name, *from.contents("/run/changes/" + name));
   }
 }
 
@@ -81,7 +82,7 @@ TEST_CASE("a requested learning rate holds from the next epoch on, and is record
   request_after(it, 2, {{kLr, "0.5"}});
   CHECK(go(it).kind == RunOutcome::Kind::kDone);
   CHECK(it.values(kRate) == std::vector<double>{0.05, 0.05, 0.5, 0.5});
-  CHECK(accepted_changes(it.files, kRun) == SettingChanges{{3, kLr, "0.5", 1}});
+  CHECK((accepted_changes(it.files, kRun) == SettingChanges{{3, kLr, "0.5", 1}}));
   CHECK(pending_requests(it.files, kRun).empty());
   const auto events = it.events("tolaria.setting_changed");
   REQUIRE(events.size() == 1);
@@ -103,7 +104,7 @@ TEST_CASE("from any checkpoint, also one older than a change, the run repeats th
   for (const std::uint32_t from : {1U, 2U, 3U}) {
     CAPTURE(from);
     SmallRun again(epochs(4), quiet(), checkpoint_after(whole, from));
-    copy_changes(whole, again);
+    copy_changes(whole.files, again);
     REQUIRE(go(again).kind == RunOutcome::Kind::kDone);
     CHECK(differing(again.bits(), whole.bits()).empty());
     // What the checkpoint has seen is not reported again.
@@ -119,21 +120,23 @@ TEST_CASE("a process that is killed at any call while it accepts a request leave
   for (int call = 1;; ++call) {
     CAPTURE(call);
     SmallRun again(epochs(4), quiet(), before);
-    publish_request(again.files, kRun, {{kLr, "0.5"}});
+    FaultyFileSystem files;  // not the one to which another thread writes the journal
+    storage::ensure_folder(files, kRun);
+    publish_request(files, kRun, {{kLr, "0.5"}});
     bool whole_protocol = false;
-    again.files.kill_at_call(call);
+    files.kill_at_call(call);
     try {
-      LiveChanges changes(again.files, kRun, changeable(again));
+      LiveChanges changes(files, kRun, changeable(again));
       changes.begin_epoch();
       whole_protocol = true;
     } catch (const ProcessKilled&) {
     }
-    again.files.restart();
+    files.restart();
     SmallRun next(epochs(4), quiet(), before);
-    copy_changes(again, next);
+    copy_changes(files, next);
     REQUIRE(go(next).kind == RunOutcome::Kind::kDone);
     CHECK(differing(next.bits(), whole.bits()).empty());
-    CHECK(accepted_changes(next.files, kRun) == SettingChanges{{3, kLr, "0.5", 1}});
+    CHECK((accepted_changes(next.files, kRun) == SettingChanges{{3, kLr, "0.5", 1}}));
     CHECK(pending_requests(next.files, kRun).empty());
     CHECK(next.events("tolaria.setting_changed").size() == 1);
     if (whole_protocol) break;
@@ -146,7 +149,7 @@ TEST_CASE("a request that was accepted already is removed, and does not hold twi
   request_after(it, 1, {{kLr, "0.5"}});
   REQUIRE(go(it).kind == RunOutcome::Kind::kDone);
   SmallRun again(epochs(4), quiet(), checkpoint_after(it, 3));
-  copy_changes(it, again);
+  copy_changes(it.files, again);
   again.files.put("/run/changes/request-0001.json", R"({"set": {"training.optimizer.lr": "0.5"}})");
   REQUIRE(go(again).kind == RunOutcome::Kind::kDone);
   CHECK(pending_requests(again.files, kRun).empty());
@@ -179,17 +182,19 @@ TEST_CASE("a request waits while the disk fails, which is reported once, and no 
   for (int call = 1; call < kMostCalls; ++call) {
     CAPTURE(call);
     SmallRun it(epochs(4));
-    publish_request(it.files, kRun, {{kLr, "0.5"}});
-    LiveChanges changes(it.files, kRun, changeable(it));
-    it.files.fail_call(call, EIO);
+    FaultyFileSystem files;
+    storage::ensure_folder(files, kRun);
+    publish_request(files, kRun, {{kLr, "0.5"}});
+    LiveChanges changes(files, kRun, changeable(it));
+    files.fail_call(call, EIO);
     changes.begin_epoch();
-    const bool failed = it.files.fault_happened();
+    const bool failed = files.fault_happened();
     const double lr = it.facts.config.training.optimizer.lr;
     CHECK((lr == 0.5 || lr == 0.05));
     it.progress.epoch = 1;
     changes.begin_epoch();
     CHECK(it.facts.config.training.optimizer.lr == 0.5);
-    CHECK(accepted_changes(it.files, kRun) == SettingChanges{{lr == 0.5 ? 1U : 2U, kLr, "0.5", 1}});
+    CHECK((accepted_changes(files, kRun) == SettingChanges{{lr == 0.5 ? 1U : 2U, kLr, "0.5", 1}}));
     CHECK(it.events("tolaria.setting_refused").size() <= 1);
     if (!failed) break;
   }
@@ -206,7 +211,7 @@ TEST_CASE("fields that are read at the end of an epoch change too: the run gets 
   CHECK(it.progress.epoch > 2);
   CHECK(it.progress.epoch < 9);
   SmallRun again(epochs(2), quiet(), checkpoint_after(it, 2));
-  copy_changes(it, again);
+  copy_changes(it.files, again);
   CHECK(go(again).kind == RunOutcome::Kind::kEarlyStopped);
   CHECK(differing(again.bits(), it.bits()).empty());
 }
