@@ -144,9 +144,20 @@ history::GrowthRecord fork_record(const ForkRequest& fork, const std::string& ch
   return note;
 }
 
+// The settings that were changed while the parent trained, up to the checkpoint.
+history::SettingChanges changes_in(const CheckpointImage& image) {
+  auto changes = history::setting_changes_from(image.run.at("progress").value("changes", json::array()));
+  if (changes) return std::move(*changes);
+  throw Error(ExitCode::kCheckpoint, "the checkpoint cannot be forked: changes: " + changes.error());
+}
+
+config::RunConfig settings_of(const CheckpointImage& image, const config::RunConfig& config) {
+  return history::settings_at(config, changes_in(image), image.info.epoch + 1);
+}
+
 // Makes the new run's folder, whole when this returns. Its lock ends with it.
 std::string publish(const ForkRequest& request, const std::string& checkpoint, const CheckpointImage& image) {
-  const auto changes = tolaria::run_progress_from_json(image.run.at("progress")).changes;
+  const auto changes = changes_in(image);
   const auto& config = request.job.config;
   const auto now = static_cast<std::uint64_t>(base::Clock().wall().count());
   const auto path = request.run.folder.empty()
@@ -161,12 +172,6 @@ std::string publish(const ForkRequest& request, const std::string& checkpoint, c
   store.record(note.dump(-1, ' ', false, json::error_handler_t::replace));
   store.publish(image, tolaria::CheckpointStore::Rank::kOrdinary);
   return path;
-}
-
-// With the settings that were changed while the parent trained, up to the checkpoint.
-config::RunConfig settings_of(const CheckpointImage& image, const config::RunConfig& config) {
-  const auto changes = tolaria::run_progress_from_json(image.run.at("progress")).changes;
-  return history::settings_at(config, changes, image.info.epoch + 1);
 }
 
 bool is_over(const CheckpointImage& image, const config::RunConfig& config) {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
 #include "base/names.h"
 #include "base/text/json_fields.h"
@@ -70,7 +69,7 @@ Ewma ewma_from(const json& saved) { return {base::optional_of<double>(saved.at("
 // Checkpoints of earlier versions have none.
 history::SettingChanges changes_from(const json& saved) {
   auto changes = history::setting_changes_from(saved.value("changes", json::array()));
-  if (!changes) throw std::out_of_range("changes: " + changes.error());
+  if (!changes) throw json::other_error::create(501, "changes: " + changes.error(), &saved);
   return std::move(*changes);
 }
 
