@@ -200,6 +200,25 @@ TEST_CASE("a request waits while the disk fails, which is reported once, and no 
   }
 }
 
+TEST_CASE("where publishing failed halfway and the request is gone, the list on the disk is what training follows") {
+  constexpr int kMostCalls = 40;
+  for (int call = 1; call < kMostCalls; ++call) {
+    CAPTURE(call);
+    SmallRun it(epochs(4));
+    FaultyFileSystem files;
+    storage::ensure_folder(files, kRun);
+    const auto request = publish_request(files, kRun, {{kLr, "0.5"}});
+    LiveChanges changes(files, kRun, changeable(it));
+    files.fail_call(call, EIO);
+    changes.begin_epoch();
+    if (!files.fault_happened()) break;
+    storage::remove_all(files, request.path);
+    it.progress.epoch = 1;
+    changes.begin_epoch();
+    CHECK(accepted_changes(files, kRun).empty() == (it.facts.config.training.optimizer.lr == 0.05));
+  }
+}
+
 TEST_CASE("fields that are read at the end of an epoch change too: the run gets more epochs, then stops early") {
   SmallRun it(epochs(2));
   request_after(it, 2,
