@@ -1,7 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "config/fields/field_table.h"
-#include "config/fields/field_text.h"
+#include "config/fields/field_differences.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
 
@@ -16,19 +15,12 @@ struct ConfigDiffOptions {
 };
 
 int diff_config(const ConfigDiffOptions& options) {
-  config::RunConfig first = config::load_run_config(options.first);
-  config::RunConfig second = config::load_run_config(options.second);
-  const auto rows = config::field_table(first);
-  const auto others = config::field_table(second);
+  const config::RunConfig first = config::load_run_config(options.first);
+  const config::RunConfig second = config::load_run_config(options.second);
   ordered_json list = ordered_json::array();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::string before = config::field_yaml(rows[i].value);
-    const std::string after = config::field_yaml(others[i].value);
-    if (before == after) continue;
-    list.push_back({{"path", rows[i].path},
-                    {"first", config::field_json(rows[i].value)},
-                    {"second", config::field_json(others[i].value)}});
-    if (!options.json) print_line(rows[i].path + ": " + before + " -> " + after);
+  for (const auto& field : config::differing_fields({first, second})) {
+    list.push_back({{"path", field.path}, {"first", field.json[0]}, {"second", field.json[1]}});
+    if (!options.json) print_line(field.path + ": " + field.yaml[0] + " -> " + field.yaml[1]);
   }
   if (options.json) {
     print_json(ordered_json{{"first", options.first}, {"second", options.second}, {"fields", list}});

@@ -99,6 +99,7 @@ void build_front(Front& front) {
   add_topo_log(*topo, front);
   add_topo_show(*topo, front);
   add_topo_diff(*topo, front);
+  add_runs(front);
   add_receipt(front);
   add_policy(front);
   add_import(front);

@@ -24,6 +24,7 @@ void add_receipt(Front& front);
 void add_topo_log(CLI::App& topo, Front& front);
 void add_topo_show(CLI::App& topo, Front& front);
 void add_topo_diff(CLI::App& topo, Front& front);
+void add_runs(Front& front);
 void add_policy(Front& front);
 void add_policy_compare(CLI::App& policy, Front& front);
 void add_policy_serve(CLI::App& policy, Front& front);

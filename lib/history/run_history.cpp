@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text/joined.h"
 #include "base/text/json_fields.h"
+#include "history/checkpoint_list.h"
 #include "history/require_run_folder.h"
 #include "storage/bytes.h"
 #include "storage/confined_file_system.h"
@@ -24,7 +25,6 @@ using storage::JournalTail;
 // Of the gaps in one journal so many are told one by one.
 constexpr std::size_t kGapsReported = 5;
 constexpr std::size_t kCheckpointsCompared = 4;
-constexpr std::uint64_t kMostRunJsonBytes = 64 << 20;
 
 std::string record(std::size_t number) { return fmt::format("record {}", number); }
 
@@ -105,12 +105,9 @@ void report_gaps(const storage::JournalScan& scan, const std::string& folder, Ex
 
 // Of the network's topology as the checkpoint itself has it; empty if it has none, or was deleted meanwhile.
 std::string hash_in(base::FileSystem& files, const std::string& checkpoint) {
-  const std::string path = checkpoint + "/run.json";
   try {
-    if (files.kind_of(path) != PathKind::kFile) return {};
-    const auto bytes = storage::read_file(files, path, kMostRunJsonBytes);
-    const auto run = nlohmann::json::parse(storage::text_of(bytes), nullptr, false);
-    return base::text_at(run, "topology_hash");
+    if (files.kind_of(checkpoint + "/" + kRunName) != PathKind::kFile) return {};
+    return base::text_at(read_run_json(files, checkpoint), "topology_hash");
   } catch (const base::Error&) {
     return {};
   }

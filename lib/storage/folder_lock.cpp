@@ -1,10 +1,14 @@
 #include "storage/folder_lock.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
 #include <unistd.h>
 
+#include "storage/beneath.h"
 #include "storage/bytes.h"
 #include "storage/file_tools.h"
+#include "storage/posix_files.h"
 
 namespace esper::storage {
 namespace {
@@ -37,6 +41,19 @@ FolderLockAttempt try_lock_folder(base::FileSystem& file_system, const std::stri
     if (!error.out_of_space()) throw;
   }
   return {std::move(lock), {}};
+}
+
+FolderUse folder_use(const std::string& folder) {
+  const std::string path = folder + "/lock";
+  try {
+    const auto file = Beneath(folder, Owner::kAnyone).open_file(path, O_RDONLY);
+    if (retried([&] { return ::flock(file.number(), LOCK_SH | LOCK_NB); }) == 0) return FolderUse::kFree;
+    if (errno == EWOULDBLOCK) return FolderUse::kHeld;
+    throw base::IoError("lock", path, errno);
+  } catch (const base::IoError& error) {
+    if (error.error_number() != ENOENT) throw;
+    return FolderUse::kFree;
+  }
 }
 
 }  // namespace esper::storage

@@ -16,4 +16,9 @@ struct FolderLockAttempt {
 // Takes the advisory lock of `<folder>/lock`, a file that stays there. Never waits.
 FolderLockAttempt try_lock_folder(base::FileSystem& file_system, const std::string& folder);
 
+// Whether a process holds that lock, asked without taking it: no process that starts meanwhile is refused. Without a
+// lock file it is free. Throws IoError, and UnsafePath where the file is a link or no regular file.
+enum class FolderUse { kFree, kHeld };
+FolderUse folder_use(const std::string& folder);
+
 }  // namespace esper::storage

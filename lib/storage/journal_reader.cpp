@@ -26,7 +26,7 @@ constexpr std::size_t kBlockBytes = 1 << 20;
 // Reads forward in blocks: a journal has many small records.
 class BlockReader {
  public:
-  explicit BlockReader(File& file) : file_(file) {}
+  BlockReader(File& file, std::uint64_t size) : file_(file), block_bytes_(std::min<std::uint64_t>(size, kBlockBytes)) {}
 
   // Up to `length` bytes from `offset` on, less at the end of the file; valid up to the next call.
   Bytes at(std::uint64_t offset, std::size_t length) {
@@ -40,12 +40,13 @@ class BlockReader {
 
  private:
   void fill(std::uint64_t offset, std::size_t length) {
-    block_.resize(std::max(length, kBlockBytes));
+    block_.resize(std::max(length, block_bytes_));
     from_ = offset;
     filled_ = file_.read_at(offset, block_);
   }
 
   File& file_;
+  const std::size_t block_bytes_;
   std::vector<std::byte> block_;
   std::uint64_t from_ = 0;
   std::size_t filled_ = 0;
@@ -83,8 +84,8 @@ JournalTail read_record(BlockReader& reader, std::uint64_t offset, std::uint64_t
 // Stops after a record for which `visit` returns false.
 JournalScan scan_open(File& file, const std::function<bool(std::string_view)>& visit) {
   JournalScan scan;
-  BlockReader reader(file);
   const std::uint64_t size = file.size();
+  BlockReader reader(file, size);
   scan.tail = size == 0 ? JournalTail::kClean : classify_magic(reader, file.path(), size);
   if (size >= kJournalMagic.size() && scan.tail == JournalTail::kClean) {
     scan.good_bytes = kJournalMagic.size();
@@ -115,18 +116,6 @@ std::optional<File> open_if_there(FileSystem& file_system, const std::string& pa
     if (error.error_number() != ENOENT) throw;
     return std::nullopt;
   }
-}
-
-// The first record of a file; nothing where it has none.
-std::optional<std::string> first_record(FileSystem& file_system, const std::string& path) {
-  std::optional<std::string> first;
-  if (auto file = open_if_there(file_system, path)) {
-    scan_open(*file, [&](std::string_view text) {
-      first = text;
-      return false;
-    });
-  }
-  return first;
 }
 
 JournalScan scan_to_end(File& file, const Visit& visit) {
@@ -195,6 +184,17 @@ std::vector<EarlierFile> earlier_journal_files(FileSystem& file_system, const st
   return found;
 }
 
+std::optional<std::string> first_journal_record(FileSystem& file_system, const std::string& file_path) {
+  std::optional<std::string> first;
+  if (auto file = open_if_there(file_system, file_path)) {
+    scan_open(*file, [&](std::string_view text) {
+      first = text;
+      return false;
+    });
+  }
+  return first;
+}
+
 JournalScan scan_journal_file(FileSystem& file_system, const std::string& path, const Visit& visit) {
   auto file = open_if_there(file_system, path);
   return file ? scan_to_end(*file, visit) : JournalScan{};
@@ -207,7 +207,7 @@ JournalScan scan_journal(FileSystem& file_system, const std::string& path, const
 JournalScan scan_journal_from(FileSystem& file_system, const std::string& path,
                               const std::function<bool(std::string_view)>& is_start, const Visit& visit) {
   const auto accepts = [&](const std::string& file) {
-    const auto first = first_record(file_system, file);
+    const auto first = first_journal_record(file_system, file);
     return first && is_start(*first);
   };
   const auto earlier = earlier_journal_files(file_system, path);

@@ -2,6 +2,7 @@
 // A file or folder that is about to be replaced, out of the way meanwhile. One thread.
 
 #include <string>
+#include <vector>
 
 #include "base/file_system.h"
 
@@ -18,6 +19,10 @@ class MovedAway {
   MovedAway& operator=(const MovedAway&) = delete;
 
   void set_replaced() { is_replaced_ = true; }
+  // Removes it now, the entries named `last` of a folder after all others. Throws IoError; what is left then lies under
+  // aside().
+  void remove(const std::vector<std::string>& last = {});
+  const std::string& aside() const { return aside_; }
 
  private:
   base::FileSystem& files_;

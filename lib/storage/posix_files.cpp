@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
+#include <thread>
 
 namespace esper::storage {
 namespace {
@@ -16,6 +18,8 @@ namespace {
 using base::FolderEntry;
 using base::IoError;
 using base::PathKind;
+
+constexpr int kLockTries = 50;
 
 // The path behind a descriptor, for messages only.
 std::string name_of(int handle) {
@@ -62,8 +66,17 @@ std::vector<FolderEntry> list_folder(int descriptor, const std::string& path) {
   return entries;
 }
 
+// Who only looks whether the lock is held (folder_use) shares it for an instant. That is no holder.
 int PosixFiles::lock_or_close(int handle, const std::string& path) {
-  if (retried([&] { return ::flock(handle, LOCK_EX | LOCK_NB); }) == 0) return handle;
+  const auto lock = [&](int how) { return retried([&] { return ::flock(handle, how | LOCK_NB); }); };
+  int result = lock(LOCK_EX);
+  for (int tries = 1; result < 0 && errno == EWOULDBLOCK && tries < kLockTries; ++tries) {
+    if (lock(LOCK_SH) < 0) break;
+    lock(LOCK_UN);
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    result = lock(LOCK_EX);
+  }
+  if (result == 0) return handle;
   const int error_number = errno;
   ::close(handle);
   if (error_number == EWOULDBLOCK) return -1;

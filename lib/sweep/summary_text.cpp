@@ -2,18 +2,17 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <set>
 
 #include "base/names.h"
+#include "base/text/aligned.h"
 #include "base/text/json_struct.h"
 #include "base/text/printable.h"
-#include "base/text/utf8.h"
 #include "sweep/summary.h"
 
 namespace esper::sweep {
 
+using base::aligned;
 using base::json_member;
 
 constexpr auto names(SeedFigure::State) {
@@ -63,29 +62,6 @@ constexpr auto json_members(const Summary*) {
 namespace {
 
 using Cells = std::vector<std::string>;
-
-std::size_t width_of(std::string_view text) {
-  std::size_t width = 0;
-  for (; !text.empty(); ++width) text.remove_prefix(static_cast<std::size_t>(std::abs(base::utf8_length(text))));
-  return width;
-}
-
-// Columns two blanks apart; the last one is not filled up.
-std::string aligned(const std::vector<Cells>& lines) {
-  std::vector<std::size_t> widths(lines.front().size());
-  for (const Cells& cells : lines) {
-    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], width_of(cells[i]));
-  }
-  std::string text;
-  for (const Cells& cells : lines) {
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      text += cells[i];
-      if (i + 1 < cells.size()) text.append(widths[i] + 2 - width_of(cells[i]), ' ');
-    }
-    text += "\n";
-  }
-  return text;
-}
 
 std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
 

@@ -19,10 +19,9 @@ using nlohmann::json;
 using storage::ReadFailure;
 
 constexpr std::uint64_t kMaxStateBytes = 1ull << 40;
-constexpr std::uint64_t kMaxRunBytes = 64ull << 20;
 constexpr std::uint64_t kMaxPreprocessingBytes = 256ull << 20;
 constexpr char kStateName[] = "state.safetensors";
-constexpr char kRunName[] = "run.json";
+using history::kRunName;
 constexpr char kPreprocessingName[] = "preprocessing.json";
 
 base::Expected<std::vector<NamedTensor>, ReadFailure> read_tensors(base::FileSystem& files, const std::string& path) {
@@ -133,11 +132,6 @@ base::Expected<CheckpointInfo, ReadFailure> verify_checkpoint(base::FileSystem& 
   const auto verified = verify(files, path);
   if (!verified) return base::failure(verified.error());
   return verified->info;
-}
-
-json read_run_json(base::FileSystem& files, const std::string& path) {
-  const auto run = storage::read_file(files, path + "/" + kRunName, kMaxRunBytes);
-  return json::parse(storage::text_of(run), nullptr, false);
 }
 
 base::Expected<CheckpointImage, ReadFailure> read_checkpoint(base::FileSystem& files, const std::string& path) {

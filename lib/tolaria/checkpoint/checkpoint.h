@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/file_system.h"
+#include "history/checkpoint_list.h"
 #include "kasmina/tensor/tensor_table.h"
 #include "storage/read_failure.h"
 
@@ -47,9 +48,7 @@ std::uint64_t write_checkpoint(base::FileSystem& files, const std::string& path,
 base::Expected<CheckpointInfo, storage::ReadFailure> verify_checkpoint(base::FileSystem& files,
                                                                        const std::string& path);
 
-// Reads run.json alone, without verification; the rest of the folder is not read. A discarded value if it is not JSON.
-// Throws IoError.
-nlohmann::json read_run_json(base::FileSystem& files, const std::string& path);
+using history::read_run_json;
 
 // Verifies every byte, then reads. Damaged as defined by verify_folder; an intact checkpoint that is not understood is
 // unreadable. Throws IoError only for errors that are not the checkpoint's.

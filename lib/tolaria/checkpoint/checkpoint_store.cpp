@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 
 #include "base/text/json_fields.h"
@@ -22,39 +21,12 @@ using base::FileSystem;
 using base::PathKind;
 using nlohmann::json;
 
-// "epoch-0003-step-000000120": sorts by time, and one name never has two contents.
-std::string name_of(const CheckpointInfo& info) { return fmt::format("epoch-{:04}-step-{:09}", info.epoch, info.step); }
-
-// Empty for names that no run publishes (leftovers, quarantined ones).
-std::optional<CheckpointEntry> entry_of(const std::string& folder, const std::string& name) {
-  CheckpointEntry entry{folder + "/" + name, 0, 0};
-  long long step = 0;
-  if (std::sscanf(name.c_str(), "epoch-%9u-step-%18lld", &entry.epoch, &step) != 2) return std::nullopt;
-  entry.step = step;
-  if (name_of({entry.step, entry.epoch, ""}) != name) return std::nullopt;
-  return entry;
-}
-
 RefusedCheckpoint set_aside(FileSystem& files, const std::string& path, const std::string& problem,
                             const std::string& ending) {
   try {
     return {storage::quarantine(files, path, ending), problem};
   } catch (const base::IoError& error) {  // a reader's right, or a writer that deleted it just now
     return {path, fmt::format("{}; it could not be renamed to {}: {}", problem, ending, error.what())};
-  }
-}
-
-std::string name_in(const CheckpointEntry& entry) { return entry.path.substr(entry.path.find_last_of('/') + 1); }
-
-// True if it holds the state right after the best epoch so far, by its own record; false if that cannot be read.
-bool holds_best_epoch(FileSystem& files, const CheckpointEntry& entry) {
-  try {
-    const json run = read_run_json(files, entry.path);
-    const json& progress = base::member(run, "progress");
-    return base::member(progress, "batch") == 0 && base::member(progress, "epoch") == entry.epoch &&
-           base::member(base::member(progress, "best"), "epoch") == entry.epoch;
-  } catch (const base::IoError&) {
-    return false;
   }
 }
 
@@ -75,7 +47,7 @@ bool has_checkpoint_record(FileSystem& files, const std::string& journal_path) {
 bool is_set_aside(const std::string& folder, const std::string& name) {
   for (const std::string_view ending : {storage::kDamagedEnding, storage::kUnreadableEnding}) {
     const auto at = name.find(ending);
-    if (at != std::string::npos && entry_of(folder, name.substr(0, at))) return true;
+    if (at != std::string::npos && history::checkpoint_entry(folder, name.substr(0, at))) return true;
   }
   return false;
 }
@@ -95,40 +67,6 @@ std::string best_path_in(FileSystem& files, const std::string& folder, const std
 }
 
 }  // namespace
-
-std::vector<CheckpointEntry> list_checkpoints(FileSystem& files, const std::string& folder) {
-  std::vector<CheckpointEntry> entries;
-  for (const auto& found : files.list(folder)) {
-    const auto entry = entry_of(folder, found.name);
-    if (entry && found.kind != PathKind::kFile) entries.push_back(*entry);
-  }
-  std::ranges::sort(entries, {}, [](const CheckpointEntry& entry) { return std::pair(entry.epoch, entry.step); });
-  return entries;
-}
-
-std::string best_by_journal(FileSystem& files, const std::string& journal_path) {
-  std::string best;
-  storage::scan_journal_from(files, journal_path, is_segment, [&](std::string_view text) {
-    if (text.find("\"best\"") == std::string_view::npos || text.find("\"best\":false") != std::string_view::npos)
-      return;
-    const json record = json::parse(text, nullptr, false);
-    const auto what = base::text_at(record, "what");
-    if (what != "segment" && (what != "checkpoint" || base::member(record, "best") != true)) return;
-    best = base::text_at(record, what == "segment" ? "best" : "name");
-  });
-  return best;
-}
-
-std::string best_checkpoint(FileSystem& files, const std::string& folder, const std::string& journal_path) {
-  const auto entries = list_checkpoints(files, folder);
-  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
-    if (holds_best_epoch(files, *entry)) return name_in(*entry);
-  }
-  const auto recorded = best_by_journal(files, journal_path);
-  const bool there =
-      std::ranges::any_of(entries, [&](const CheckpointEntry& entry) { return name_in(entry) == recorded; });
-  return there ? recorded : "";
-}
 
 bool had_checkpoints(FileSystem& files, const std::string& folder, const std::string& journal_path) {
   const bool is_there = files.kind_of(folder) != PathKind::kNothing;
@@ -151,7 +89,7 @@ CheckpointStore::CheckpointStore(FileSystem& files, std::string folder, const st
 
 CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image, Rank rank) {
   sync_decisions();
-  const std::string name = name_of(image.info);
+  const std::string name = history::checkpoint_name(image.info.epoch, image.info.step);
   const CheckpointEntry entry{folder_ + "/" + name, image.info.step, image.info.epoch};
   Published published{entry, holds(entry, image.info) ? 0 : write_checkpoint(files_, entry.path, image), {}, {}};
   list(entry);

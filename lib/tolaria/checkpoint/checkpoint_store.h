@@ -8,17 +8,17 @@
 
 #include "base/expected.h"
 #include "config/run_config.h"
+#include "history/checkpoint_list.h"
 #include "tolaria/checkpoint/checkpoint.h"
 #include "tolaria/checkpoint/decision_file.h"
 #include "tolaria/checkpoint/run_journal.h"
 
 namespace esper::tolaria {
 
-struct CheckpointEntry {
-  std::string path;
-  std::int64_t step = 0;
-  std::uint32_t epoch = 0;  // epochs completed
-};
+using history::best_by_journal;
+using history::best_checkpoint;
+using history::CheckpointEntry;
+using history::list_checkpoints;
 
 struct RefusedCheckpoint {
   std::string path, reason;
@@ -70,17 +70,6 @@ class CheckpointStore {
   std::vector<CheckpointEntry> entries_;
   std::string best_path_;  // empty if there is none
 };
-
-// The published checkpoints of a folder, oldest first; includes links and other entries under such a name, which cannot
-// be read. Safe while another process writes.
-std::vector<CheckpointEntry> list_checkpoints(base::FileSystem& files, const std::string& folder);
-// The name of the newest checkpoint that was the best when its state was taken, according to its own run.json, whatever
-// the journal says. If there is none, the last one that the journal records as the best, if it still exists; else
-// empty. Safe while another process writes.
-std::string best_checkpoint(base::FileSystem& files, const std::string& folder, const std::string& journal_path);
-
-// The last checkpoint that the journal records as the best, whether or not it still exists; empty if none is recorded.
-std::string best_by_journal(base::FileSystem& files, const std::string& journal_path);
 
 // True if this run ever published a checkpoint: one is recorded in the journal, or was renamed in `folder`.
 bool had_checkpoints(base::FileSystem& files, const std::string& folder, const std::string& journal_path);

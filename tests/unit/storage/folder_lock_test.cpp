@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <thread>
 
+#include "storage/beneath.h"
 #include "storage/real_file_system.h"
 #include "support/faulty_file_system.h"
 #include "support/temporary_folder.h"
@@ -51,6 +54,28 @@ TEST_CASE("the lock of another process is seen, and ends when that process is ki
   CHECK(try_lock_folder(real_file_system(), folder.path()).lock);
   ::close(ready[0]);
   ::close(ready[1]);
+}
+
+TEST_CASE("whether a folder is in use is seen without taking its lock, and a link in its place is refused") {
+  const TemporaryFolder folder;
+  CHECK(folder_use(folder.path()) == FolderUse::kFree);
+  CHECK_FALSE(std::filesystem::exists(folder / "lock"));
+  auto held = try_lock_folder(real_file_system(), folder.path());
+  CHECK(folder_use(folder.path()) == FolderUse::kHeld);
+  held.lock.reset();
+  CHECK(folder_use(folder.path()) == FolderUse::kFree);
+  std::filesystem::remove(folder / "lock");
+  std::filesystem::create_symlink("/dev/null", folder / "lock");
+  CHECK_THROWS_AS(folder_use(folder.path()), UnsafePath);
+}
+
+TEST_CASE("a process that only looks keeps no other one from taking the lock") {
+  const TemporaryFolder folder;
+  try_lock_folder(real_file_system(), folder.path());
+  const std::jthread looker([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) folder_use(folder.path());
+  });
+  for (int i = 0; i < 1000; ++i) REQUIRE(try_lock_folder(real_file_system(), folder.path()).lock);
 }
 
 TEST_CASE("a full disk does not keep a run from its folder") {

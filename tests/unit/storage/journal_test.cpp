@@ -60,6 +60,13 @@ struct CountedAppends {
 
 }  // namespace
 
+TEST_CASE("the first record is read alone") {
+  FaultyFileSystem files;
+  CHECK_FALSE(first_journal_record(files, kPath));
+  append_all(files, {"one", "two"});
+  CHECK(first_journal_record(files, kPath) == "one");
+}
+
 TEST_CASE("records come back in order, any bytes, in a new process too") {
   FaultyFileSystem files;
   const Records records = {"one", std::string("\0\xff zero", 7), std::string(100'000, 'x')};

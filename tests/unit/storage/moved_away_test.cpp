@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "storage/real_file_system.h"
+#include "support/faulty_file_system.h"
 #include "support/files.h"
 #include "support/temporary_folder.h"
 
@@ -30,6 +31,26 @@ TEST_CASE("what was moved away comes back unless it was replaced") {
   CHECK(fs::exists(path));
   CHECK_FALSE(fs::exists(path + "/old"));
   CHECK(entries() == 1);
+}
+
+TEST_CASE("what is removed at once goes in an order that its caller chooses, and what fails is reported") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path() + "/run";
+  fs::create_directories(path + "/checkpoints/one");
+  fs::create_directories(path + "/config.yaml");
+  {
+    MovedAway away(real_file_system(), path);
+    away.remove({"config.yaml"});
+    CHECK_FALSE(fs::exists(away.aside()));
+  }
+  CHECK(fs::is_empty(folder.path()));
+  test::FaultyFileSystem files;
+  files.make_folder("run");
+  files.make_folder("run/a");
+  files.make_folder("run/b");
+  MovedAway away(files, "run");
+  files.fail_call(3, EIO);  // kind_of, list, then remove("a")
+  CHECK_THROWS_AS(away.remove({"a"}), base::IoError);
 }
 
 }  // namespace esper::storage

@@ -1,0 +1,98 @@
+// `esper runs compare`
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/names.h"
+#include "base/text/aligned.h"
+#include "base/text/printable.h"
+#include "config/fields/field_differences.h"
+#include "esper/run_options.h"
+#include "esper/runs/run_text.h"
+#include "esper/runs/runs.h"
+#include "runs/read_run_record.h"
+
+namespace esper {
+namespace {
+
+using config::FieldDifference;
+using nlohmann::ordered_json;
+using runs::RunRecord;
+using Lines = std::vector<std::vector<std::string>>;
+
+struct RunsCompareOptions {
+  std::vector<std::string> runs;
+  bool json = false;
+};
+
+template <class TextOf>
+void add_line(Lines& lines, const std::string& title, const std::vector<RunRecord>& records, const TextOf& text_of) {
+  std::vector<std::string> line{title};
+  for (const RunRecord& record : records) line.push_back(base::printable_line(text_of(record)));
+  lines.push_back(std::move(line));
+}
+
+std::set<std::string> metrics_of(const std::vector<RunRecord>& records) {
+  std::set<std::string> metrics;
+  for (const RunRecord& record : records) {
+    for (const auto& [metric, figure] : record.last.figures) metrics.insert(metric);
+  }
+  return metrics;
+}
+
+std::string comparison_table(const std::vector<RunRecord>& records, const std::vector<FieldDifference>& fields) {
+  Lines lines;
+  add_line(lines, "run", records, [](const RunRecord& record) { return record.path; });
+  add_line(lines, "state", records, [](const RunRecord& record) { return std::string(base::name_of(record.state)); });
+  add_line(lines, "epochs", records, epochs_text);
+  for (const auto& metric : metrics_of(records)) {
+    add_line(lines, "last " + metric, records,
+             [&](const RunRecord& record) { return figure_text(runs::figure_of(record.last, metric)); });
+  }
+  for (const auto& metric : metrics_of(records)) {
+    add_line(lines, "best " + metric, records,
+             [&](const RunRecord& record) { return figure_text(runs::figure_of(record.best, metric)); });
+  }
+  add_line(lines, "trained", records, [](const RunRecord& record) { return duration_text(record.duration_s); });
+  for (const FieldDifference& field : fields) {
+    std::vector<std::string> line{field.path};
+    for (const auto& value : field.yaml) line.push_back(base::printable_line(value));
+    lines.push_back(std::move(line));
+  }
+  return base::aligned(lines) + (fields.empty() ? "no field of the configurations differs\n" : "");
+}
+
+int compare_runs(const RunsCompareOptions& options) {
+  std::vector<RunRecord> records;
+  std::vector<config::RunConfig> configs;
+  for (const auto& run : options.runs) {
+    const std::string folder = run_folder_named(run);
+    configs.push_back(load_config_of_run(folder));
+    records.push_back(runs::read_run_record(folder));
+  }
+  const auto fields = config::differing_fields(std::move(configs));
+  if (!options.json) {
+    print(comparison_table(records, fields));
+    return 0;
+  }
+  ordered_json list = ordered_json::array();
+  for (const FieldDifference& field : fields) list.push_back({{"path", field.path}, {"values", field.json}});
+  print_json({{"runs", records_json(records)}, {"fields", std::move(list)}});
+  return 0;
+}
+
+}  // namespace
+
+void add_runs_compare(CLI::App& runs, Front& front) {
+  CLI::App* command = add_command(runs, "compare", "Print the figures of runs side by side, and the fields that differ",
+                                  "esper runs compare runs/digits-20260301-120000 runs/digits-20260301-130000");
+  const auto options = std::make_shared<RunsCompareOptions>();
+  command->add_option("run", options->runs, "Run folders, or their names in the default folder; at least two")
+      ->required()
+      ->type_name("RUN")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->expected(2, 100);
+  add_json_flag(*command, options->json);
+  command->callback([&front, options] { front.run = [options] { return compare_runs(*options); }; });
+}
+
+}  // namespace esper

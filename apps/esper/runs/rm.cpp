@@ -1,0 +1,80 @@
+// `esper runs rm`
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text/joined.h"
+#include "esper/run_options.h"
+#include "esper/runs/run_text.h"
+#include "esper/runs/runs.h"
+#include "runs/read_run_record.h"
+#include "runs/remove_run.h"
+
+namespace esper {
+namespace {
+
+using nlohmann::ordered_json;
+using runs::RunRecord;
+
+struct RunsRmOptions {
+  std::vector<std::string> runs;
+  bool yes = false, json = false;
+};
+
+// All of them, or a problem for each that cannot be deleted: then nothing is.
+std::vector<RunRecord> records_to_delete(const std::vector<std::string>& given) {
+  std::vector<RunRecord> records;
+  std::vector<std::string> problems;
+  for (const auto& run : given) {
+    try {
+      records.push_back(runs::read_run_record(run_folder_named(run)));
+      if (records.back().state == runs::RunState::kRunning) {
+        problems.push_back(records.back().path + " is running; stop it first");
+      }
+    } catch (const base::Error& error) {
+      problems.emplace_back(error.what());
+    }
+  }
+  if (problems.empty()) return records;
+  throw base::Error(base::ExitCode::kConfig, "nothing was deleted: " + base::joined(problems, "\n"));
+}
+
+int rm_runs(const RunsRmOptions& options) {
+  const auto records = records_to_delete(options.runs);
+  std::uint64_t bytes = 0;
+  std::string question;
+  for (const RunRecord& record : records) {
+    bytes += record.bytes;
+    question += fmt::format("{}, {}\n", record.path, bytes_text(record.bytes));
+  }
+  if (!options.yes && !is_confirmed(question + fmt::format("delete {} runs, {}?", records.size(), bytes_text(bytes)))) {
+    return 0;
+  }
+  ordered_json deleted = ordered_json::array();
+  std::vector<std::string> problems;
+  for (const RunRecord& record : records) {
+    const auto removed = runs::remove_run(record.path, record.stamp);
+    removed ? deleted.push_back(record.path) : problems.push_back(removed.error());
+    if (removed && !options.json) print_line("deleted " + record.path);
+  }
+  if (!problems.empty()) throw base::Error(base::ExitCode::kResources, base::joined(problems, "\n"));
+  if (options.json) print_json({{"deleted", std::move(deleted)}, {"bytes", bytes}});
+  return 0;
+}
+
+}  // namespace
+
+void add_runs_rm(CLI::App& runs, Front& front) {
+  CLI::App* command = add_command(runs, "rm", "Delete run folders, with their checkpoints",
+                                  "esper runs rm runs/digits-20260301-120000 --yes");
+  const auto options = std::make_shared<RunsRmOptions>();
+  command->add_option("run", options->runs, "Run folders, or their names in the default folder; none may be running")
+      ->required()
+      ->type_name("RUN")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_yes_flag(*command, options->yes);
+  add_json_flag(*command, options->json);
+  command->callback([&front, options] { front.run = [options] { return rm_runs(*options); }; });
+}
+
+}  // namespace esper

@@ -1,0 +1,21 @@
+#pragma once
+// Deletes runs and checkpoints, under the run's lock. Any thread.
+
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+
+namespace esper::runs {
+
+// Deletes the run folder: it is moved aside first (PATH.old-PID), so that no reader finds a part of it under its name;
+// of what a killed process leaves there config.yaml and the lock go last, so that it is found and can be deleted again.
+// Refused, with the reason, where it is no run folder, a link, or in use; and, with `stamp`, where it changed since
+// that stamp. Empty: it is not compared.
+base::Expected<void> remove_run(const std::string& folder, const std::string& stamp = {});
+
+// Deletes these checkpoints of it. Refused likewise; a reason names the checkpoint that could not be deleted.
+base::Expected<void> remove_checkpoints(const std::string& folder, const std::vector<std::string>& names,
+                                        const std::string& stamp);
+
+}  // namespace esper::runs

@@ -1,0 +1,89 @@
+#include "runs/run_files.h"
+
+#include "base/text/json_fields.h"
+#include "base/text/printable.h"
+#include "config/training_config.h"
+#include "history/checkpoint_list.h"
+
+namespace esper::runs {
+namespace {
+
+using base::member;
+using base::number_at;
+using base::text_at;
+using nlohmann::json;
+
+constexpr std::uint64_t kMostRunBytes = 16 << 20;
+
+std::optional<RunState> state_of(const std::string& status) {
+  if (status == "done" || status == "early_stopped") return RunState::kFinished;
+  if (status == "interrupted") return RunState::kInterrupted;
+  if (status == "diverged") return RunState::kDiverged;
+  if (status == "not_saved") return RunState::kFailed;
+  return std::nullopt;
+}
+
+std::map<std::string, double> figures_of(const json& object) {
+  std::map<std::string, double> figures;
+  for (const auto& [metric, name] : names(config::Metric{})) {
+    if (const auto value = number_at(object, std::string(name))) figures[std::string(name)] = *value;
+  }
+  return figures;
+}
+
+// A whole number from 0 on; others are as good as missing.
+std::optional<std::int64_t> count_of(const json& object, const std::string& name) {
+  const json& value = member(object, name);
+  if (!value.is_number_integer() || !value.is_number_unsigned()) return std::nullopt;
+  const auto count = value.get<std::uint64_t>();
+  return std::in_range<std::int64_t>(count) ? std::optional(static_cast<std::int64_t>(count)) : std::nullopt;
+}
+
+// Of a checkpoint: figures by name, of earlier versions loss and accuracy alone.
+std::map<std::string, double> saved_figures(const json& pass) {
+  const json& by_metric = member(pass, "by_metric");
+  return figures_of(by_metric.is_object() && !by_metric.empty() ? by_metric : pass);
+}
+
+Course course_of(const json& progress) {
+  Course course;
+  course.epochs = count_of(progress, "epoch").value_or(0);
+  course.trained_s = number_at(progress, "wall_s");
+  const json &validation = member(progress, "validation"), &best = member(progress, "best");
+  course.last.figures = saved_figures(validation);
+  if (!course.last.figures.empty()) course.last.epoch = course.epochs;
+  course.best = {count_of(best, "epoch"), saved_figures(best)};
+  return course;
+}
+
+}  // namespace
+
+base::Expected<Summary> read_summary(std::string_view text) {
+  const json parsed = json::parse(text, nullptr, false);
+  if (!parsed.is_object()) return base::failure("it is no JSON object");
+  const std::string status = text_at(parsed, "status");
+  const auto state = state_of(status);
+  if (!state) return base::failure("its status is " + base::printable_line(base::in_quotes(status)));
+  Summary summary;
+  summary.state = *state;
+  summary.reason = text_at(parsed, "reason");
+  summary.until = text_at(member(parsed, "ledger"), "until");
+  summary.version = text_at(parsed, "version");
+  Course& course = summary.course;
+  course.epochs = count_of(parsed, "epochs").value_or(0);
+  course.trained_s = number_at(parsed, "wall_s");
+  course.last.figures = figures_of(member(parsed, "validation"));
+  if (!course.last.figures.empty()) course.last.epoch = course.epochs;
+  const json& best = member(parsed, "best");
+  course.best = {count_of(best, "epoch"), figures_of(best)};
+  return summary;
+}
+
+base::Expected<Course> read_checkpoint_course(base::FileSystem& files, const std::string& checkpoint) {
+  const json run = history::read_run_json(files, checkpoint, kMostRunBytes);
+  const json& progress = member(run, "progress");
+  if (!progress.is_object()) return base::failure("its run.json has no progress");
+  return course_of(progress);
+}
+
+}  // namespace esper::runs

@@ -1,0 +1,183 @@
+#include "runs/run_reading.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/text/json_fields.h"
+#include "base/text/printable.h"
+#include "config/facts/metric_facts.h"
+#include "config/run_config.h"
+#include "config/yaml/yaml_document.h"
+#include "history/checkpoint_list.h"
+#include "runs/config_text.h"
+#include "runs/run_stamp.h"
+#include "storage/confined_file_system.h"
+#include "storage/journal.h"
+#include "storage/numbered_name.h"
+
+namespace esper::runs {
+namespace {
+
+using base::PathKind;
+using storage::FolderUse;
+using storage::WalkedEntry;
+
+constexpr std::uint64_t kMostSummaryBytes = 16 << 20;
+constexpr std::uint64_t kJournalStartBytes = 4 << 10;
+constexpr std::int64_t kNsPerMs = 1'000'000;
+// Without telemetry, what was written so much later than summary.json is of a later process. Less may be a copy's
+// order.
+constexpr std::int64_t kCopySlackMs = 2000;
+
+// A file that the walk showed; where it is none, that is damage.
+bool has_file(RunReading& reading, std::string_view name) {
+  const WalkedEntry* entry = reading.find(name);
+  if (entry != nullptr && entry->kind != PathKind::kFile) {
+    reading.report(std::string(name) + (entry->is_link ? " is a link" : " is no regular file"));
+  }
+  return entry != nullptr && entry->kind == PathKind::kFile;
+}
+
+void take_entries(RunReading& reading) {
+  const storage::NumberedName earlier{"telemetry", ".jsonl"};
+  std::vector<history::CheckpointEntry> checkpoints;
+  for (const WalkedEntry& entry : reading.walk.entries) {
+    if (entry.kind == PathKind::kFile && earlier.number_of(entry.path) > 0) reading.telemetry.push_back(entry.path);
+    constexpr std::string_view kCheckpoints = "checkpoints/";
+    if (entry.kind != PathKind::kFolder || !entry.path.starts_with(kCheckpoints)) continue;
+    const auto found = history::checkpoint_entry(reading.path + "/checkpoints", entry.path.substr(kCheckpoints.size()));
+    if (found) checkpoints.push_back(*found);
+  }
+  if (has_file(reading, "telemetry.jsonl")) reading.telemetry.emplace_back("telemetry.jsonl");
+  std::ranges::sort(checkpoints, {}, [](const auto& entry) { return std::pair(entry.epoch, entry.step); });
+  for (const auto& checkpoint : checkpoints) reading.checkpoints.push_back(checkpoint.path);
+}
+
+template <class Number>
+std::optional<Number> number_in(const ConfigText& config, std::string_view path) {
+  const std::string_view text = config.value_of(path);
+  Number number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+config::Metric metric_in(const ConfigText& config, std::string_view path, config::Metric standard) {
+  return base::from_name<config::Metric>(config.value_of(path)).value_or(standard);
+}
+
+Goal goal_of(config::Metric metric) { return config::is_less_better(metric) ? Goal::kMinimize : Goal::kMaximize; }
+
+void take_config(RunReading& reading, const FolderReader& folder) {
+  if (!has_file(reading, "config.yaml")) {
+    const bool is_new = reading.telemetry.empty() && reading.checkpoints.empty() && reading.find("journal") == nullptr;
+    return is_new ? void() : reading.report("it has no config.yaml");
+  }
+  const auto config = ConfigText::read(folder.read("config.yaml", config::YamlLimits::kBytes));
+  if (!config) return reading.report("config.yaml cannot be read: " + config.error());
+  RunRecord& record = reading.config;
+  record.config_name = config->text_of("name");
+  record.task = config->text_of("task");
+  record.dataset = config->text_of("data.kind");
+  record.host = config->text_of("host.kind");
+  record.seed = number_in<std::uint64_t>(*config, "seed");
+  record.planned_epochs = number_in<std::int64_t>(*config, "epochs");
+  record.config_hash = config->hash();
+  const auto metric = metric_in(*config, "training.metric", config::TrainingConfig().metric);
+  const auto best = metric_in(*config, "checkpoint.best_metric", config::CheckpointConfig().best_metric);
+  record.metric = base::name_of(metric);
+  record.goal = goal_of(metric);
+  record.best_metric = base::name_of(best);
+  record.best_goal = goal_of(best);
+}
+
+void take_summary(RunReading& reading, const FolderReader& folder) {
+  if (!has_file(reading, "summary.json")) return;
+  const auto summary = read_summary(folder.read("summary.json", kMostSummaryBytes));
+  if (!summary) return reading.report("summary.json cannot be read: " + summary.error());
+  reading.summary = *summary;
+}
+
+// Whether the journal's first record may be a fork's. It is short for all other runs with few slots.
+bool may_be_fork(const FolderReader& folder, const std::string& journal) {
+  const std::string start = folder.open(journal).read(0, kJournalStartBytes);
+  return start.size() == kJournalStartBytes || start.find("\"forked\"") != std::string::npos;
+}
+
+// A fork's journal begins with where it came from.
+void take_parent(RunReading& reading, const FolderReader& folder) {
+  const std::string oldest = storage::NumberedName{"journal", ""}.of(1);
+  const std::string name = reading.find(oldest) != nullptr ? oldest : "journal";
+  if (!has_file(reading, name) || !may_be_fork(folder, name)) return;
+  storage::ConfinedFileSystem files(reading.path, storage::Owner::kAnyone);
+  const auto first = storage::first_journal_record(files, reading.path + "/" + name);
+  if (!first || first->find("\"forked\"") == std::string::npos) return;
+  const auto record = nlohmann::json::parse(*first, nullptr, false);
+  if (base::text_at(record, "what") != "forked") return;
+  reading.parent = base::text_at(record, "parent");
+  reading.parent_checkpoint = base::text_at(record, "checkpoint");
+}
+
+// A run may have been resumed and killed since it wrote summary.json.
+bool is_newest(const RunReading& reading, const Summary& summary) {
+  if (!reading.end.timestamp.empty() && !summary.until.empty()) return reading.end.timestamp <= summary.until;
+  const WalkedEntry *written = reading.find("summary.json"), *journal = reading.find("journal");
+  if (written == nullptr || journal == nullptr) return true;
+  return (journal->modified_ns - written->modified_ns) / kNsPerMs <= kCopySlackMs;
+}
+
+// No more of the telemetry than the summary leaves open.
+void take_telemetry(RunReading& reading, const FolderReader& folder) {
+  OpenFiles files;
+  if (reading.telemetry.size() > 2) files.push_back(folder.open(reading.telemetry.front()));
+  for (std::size_t i = reading.telemetry.size() - std::min<std::size_t>(reading.telemetry.size(), 2);
+       i < reading.telemetry.size(); ++i) {
+    files.push_back(folder.open(reading.telemetry[i]));
+  }
+  reading.start = read_telemetry_start(files);
+  if (reading.summary) {
+    reading.end = read_telemetry_end(files, EndDetail::kTimestamp);
+    reading.summary_is_newest = is_newest(reading, *reading.summary);
+    if (reading.summary_is_newest) return;
+  }
+  reading.end = read_telemetry_end(files, EndDetail::kAll);
+}
+
+// One part, whose failure is the folder's.
+template <class Take>
+void attempt(RunReading& reading, const Take& take) {
+  try {
+    take();
+  } catch (const base::Error& error) {
+    reading.report(error.what());
+  }
+}
+
+}  // namespace
+
+const WalkedEntry* RunReading::find(std::string_view entry) const {
+  const auto found = std::ranges::find(walk.entries, entry, &WalkedEntry::path);
+  return found == walk.entries.end() ? nullptr : &*found;
+}
+
+void RunReading::report(const std::string& problem) {
+  if (damage.empty()) damage = base::printable_line(base::shortened(problem, 400));
+}
+
+RunReading read_run(const std::string& path) {
+  RunReading reading;
+  reading.path = path;
+  attempt(reading, [&] { reading.use = storage::folder_use(path); });
+  attempt(reading, [&] {
+    reading.walk = storage::walk_folder(path);
+    reading.stamp = run_stamp(reading.walk, reading.use);
+    if (!reading.walk.incomplete.empty()) reading.report(reading.walk.incomplete);
+    take_entries(reading);
+    const FolderReader folder(path);
+    for (const auto take : {take_config, take_summary, take_parent, take_telemetry}) {
+      attempt(reading, [&] { take(reading, folder); });
+    }
+  });
+  return reading;
+}
+
+}  // namespace esper::runs

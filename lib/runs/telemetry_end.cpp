@@ -1,0 +1,162 @@
+#include "runs/telemetry_end.h"
+
+#include <array>
+#include <charconv>
+
+#include "base/text/json_fields.h"
+#include "config/training_config.h"
+#include "history/thin_line.h"
+#include "leyline/telemetry.h"
+#include "runs/moment.h"
+
+namespace esper::runs {
+namespace {
+
+using base::text_at;
+using nlohmann::json;
+using namespace leyline::literals;
+
+constexpr std::uint64_t kStartBytes = 4 << 10;
+// Of the end, as far as is needed. Packets have some 10 kB; the largest that is read is the last of these.
+constexpr std::array<std::size_t, 3> kEndBytes{16 << 10, 256 << 10, 4 << 20};
+constexpr std::size_t kHeadBytes = 1024;  // of a packet, in which its time stands
+constexpr std::string_view kValidation = "tolaria.validation.";
+
+// Empty where there is none, or not in the form that packets have.
+std::string timestamp_of(std::string_view line) {
+  constexpr std::string_view kName = "\"timestamp\":\"";
+  const std::string_view head = line.substr(0, kHeadBytes);
+  const std::size_t at = head.find(kName);
+  if (at == std::string_view::npos) return {};
+  const std::string_view value = head.substr(at + kName.size());
+  std::string text(value.substr(0, value.find('"')));
+  return milliseconds_of(text) ? text : std::string();
+}
+
+// Whole lines from the end on.
+class LinesBackwards {
+ public:
+  // text: the end of a file; `is_whole` where it is all of it.
+  LinesBackwards(std::string_view text, bool is_whole) : is_whole_(is_whole) {
+    const std::size_t end = text.rfind('\n');
+    rest_ = end == std::string_view::npos ? "" : text.substr(0, end + 1);
+  }
+  // Empty: none is left.
+  std::string_view next() {
+    while (!rest_.empty()) {
+      const std::string_view text = rest_.substr(0, rest_.size() - 1);
+      const std::size_t before = text.rfind('\n');
+      if (before == std::string_view::npos && !is_whole_) return {};  // its beginning is not here
+      rest_ = before == std::string_view::npos ? "" : rest_.substr(0, before + 1);
+      const std::string_view line = before == std::string_view::npos ? text : text.substr(before + 1);
+      if (!line.empty()) return line;
+    }
+    return {};
+  }
+
+ private:
+  std::string_view rest_;
+  bool is_whole_;
+};
+
+json parse_line(std::string_view line) { return json::parse(line, nullptr, false); }
+
+std::optional<RecordedEnd> end_in(std::string_view line) {
+  const std::string_view name = "tolaria.run_finished"_event.name();
+  if (line.find(name) == std::string_view::npos) return std::nullopt;
+  const json packet = parse_line(line);
+  const json& events = base::member(packet, "events");
+  if (!events.is_array()) return std::nullopt;
+  for (const json& event : events) {
+    if (text_at(event, "description") != name) continue;
+    const json& attributes = base::member(event, "attributes");
+    const std::string code = text_at(attributes, "exit_code");
+    RecordedEnd end{std::nullopt, text_at(attributes, "reason")};
+    int number = 0;
+    if (std::from_chars(code.data(), code.data() + code.size(), number).ec == std::errc()) end.exit_code = number;
+    return end;
+  }
+  return std::nullopt;
+}
+
+bool is_figure(std::string_view metric) {
+  return metric.starts_with(kValidation) && base::from_name<config::Metric>(metric.substr(kValidation.size()));
+}
+
+std::optional<Validation> epoch_in(std::string_view line) {
+  if (line.find("tolaria.epochs.total"_metric.name()) == std::string_view::npos) return std::nullopt;
+  const std::string whole(line);
+  std::string thin;
+  const json packet = parse_line(history::thin_line(whole, is_figure, thin) ? thin : whole);
+  const std::string epoch = text_at(base::member(base::member(packet, "system_health"), "indicators"), "epoch");
+  std::int64_t number = 0;
+  if (std::from_chars(epoch.data(), epoch.data() + epoch.size(), number).ec != std::errc()) return std::nullopt;
+  Validation found{number, {}};
+  const json& metrics = base::member(packet, "metrics");
+  if (!metrics.is_array()) return std::nullopt;
+  for (const json& metric : metrics) {
+    const std::string name = text_at(metric, "name");
+    const auto value = base::number_at(metric, "value");
+    if (is_figure(name) && value) found.figures[name.substr(kValidation.size())] = *value;
+  }
+  return found;
+}
+
+// Adds what one file's end shows. True where nothing more is wanted.
+bool take_lines(LinesBackwards lines, EndDetail detail, TelemetryEnd& found) {
+  for (std::string_view line = lines.next(); !line.empty(); line = lines.next()) {
+    if (found.timestamp.empty()) {
+      found.timestamp = timestamp_of(line);
+      if (found.timestamp.empty()) continue;
+      if (detail == EndDetail::kAll) found.end = end_in(line);
+    }
+    if (detail == EndDetail::kTimestamp) return true;
+    found.epoch = epoch_in(line);
+    if (found.epoch) return true;
+  }
+  return false;
+}
+
+bool read_end_of(const FolderReader::OpenFile& file, EndDetail detail, TelemetryEnd& found) {
+  const std::uint64_t size = file.size;
+  for (const std::size_t bytes : kEndBytes) {
+    const std::uint64_t from = size > bytes ? size - bytes : 0;
+    TelemetryEnd here = found;
+    const std::string text = file.read(from, size - from);
+    const bool is_all = take_lines({text, from == 0}, detail, here);
+    if (is_all || from == 0 || bytes == kEndBytes.back()) {
+      found = std::move(here);
+      return is_all;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+TelemetryStart read_telemetry_start(const OpenFiles& files) {
+  if (files.empty()) return {};
+  // The first packet is small; more than this is an epoch's, which has no version.
+  const std::string text = files.front().read(0, kStartBytes);
+  const std::string line = text.substr(0, text.find('\n'));
+  TelemetryStart start{timestamp_of(line), {}};
+  if (line.find("\"version\"") == std::string::npos) return start;
+  const json events = base::member(parse_line(line), "events");
+  if (!events.is_array()) return start;
+  for (const json& event : events) {
+    if (text_at(event, "description") != "tolaria.run_started"_event.name()) continue;
+    start.version = text_at(base::member(event, "attributes"), "version");
+  }
+  return start;
+}
+
+TelemetryEnd read_telemetry_end(const OpenFiles& files, EndDetail detail) {
+  TelemetryEnd found;
+  // A file that was begun just now has no packet yet.
+  for (std::size_t i = files.size(); i > 0 && i + 2 > files.size(); --i) {
+    if (read_end_of(files[i - 1], detail, found)) break;
+  }
+  return found;
+}
+
+}  // namespace esper::runs

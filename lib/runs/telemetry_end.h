@@ -1,0 +1,40 @@
+#pragma once
+// The beginning and the end of a run's telemetry, without reading what lies between. Any thread; safe while the run
+// writes.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runs/run_folder_reader.h"
+#include "runs/run_record.h"
+
+namespace esper::runs {
+
+struct TelemetryStart {
+  std::string timestamp;  // of the first packet; empty where it cannot be read
+  std::string version;    // of Esper, where the run recorded it
+};
+
+// How a process ended by its own record (event tolaria.run_finished).
+struct RecordedEnd {
+  std::optional<int> exit_code;  // none: with an error
+  std::string reason;
+};
+
+struct TelemetryEnd {
+  std::string timestamp;            // of the last whole packet; empty: there is none
+  std::optional<RecordedEnd> end;   // where that packet has it
+  std::optional<Validation> epoch;  // the newest epoch that was reported, and its validation figures
+};
+
+// files: oldest first. At most 4 KiB of the oldest one, and 4 MiB from the end of the newest ones, are read. What is
+// missing, damaged or beyond that is empty. kTimestamp leaves end and epoch empty, which takes a fraction of the time.
+// Throw IoError.
+using OpenFiles = std::vector<FolderReader::OpenFile>;
+TelemetryStart read_telemetry_start(const OpenFiles& files);
+enum class EndDetail { kTimestamp, kAll };
+TelemetryEnd read_telemetry_end(const OpenFiles& files, EndDetail detail);
+
+}  // namespace esper::runs

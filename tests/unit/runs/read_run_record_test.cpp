@@ -1,0 +1,251 @@
+#include "runs/read_run_record.h"
+
+#include <sys/stat.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "base/text/json_struct.h"
+#include "run_room.h"
+#include "storage/folder_lock.h"
+
+using namespace esper::runs::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace esper::runs {
+
+TEST_CASE("a run that ended is read from its summary, with everything that its files say") {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "small-1");
+  run.add_summary("done", 3);
+  const auto record = read_run_record(run.path);
+  CHECK(record.state == RunState::kFinished);
+  CHECK(record.reason.empty());
+  CHECK(record.name == "small-1");
+  CHECK(record.config_name == "small");
+  CHECK(record.task == "classification");
+  CHECK(record.dataset == "digits");
+  CHECK(record.seed == 1337);
+  CHECK(record.planned_epochs == 3);
+  CHECK(record.epochs == 2);
+  CHECK(record.metric == "accuracy");
+  CHECK(record.goal == Goal::kMaximize);
+  CHECK(record.best_metric == "loss");
+  CHECK(record.best_goal == Goal::kMinimize);
+  CHECK(record.last.figures == std::map<std::string, double>{{"loss", 0.5}, {"accuracy", 0.75}});
+  CHECK(record.best.epoch == 1);
+  CHECK(figure_of(record.best, "loss") == 0.4);
+  CHECK(record.started_ms == 1'800'000'000'000);
+  CHECK(record.ended_ms == 1'800'000'003'000);
+  CHECK(record.duration_s == 4.5);
+  CHECK(record.checkpoints == 2);
+  CHECK(record.bytes > 2000);
+  CHECK(record.version == "1.2.3");
+  CHECK(record.parent.empty());
+  const auto again = base::from_json<RunRecord>(base::to_json(record));
+  REQUIRE(again);
+  CHECK(base::to_json(*again) == base::to_json(record));
+}
+
+TEST_CASE("each way to end has its state") {
+  const auto [status, state] =
+      GENERATE(std::pair{"early_stopped", RunState::kFinished}, std::pair{"interrupted", RunState::kInterrupted},
+               std::pair{"diverged", RunState::kDiverged}, std::pair{"not_saved", RunState::kFailed});
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  run.add_summary(status, 3);
+  const auto record = read_run_record(run.path);
+  CHECK(record.state == state);
+  CHECK(record.reason == (state == RunState::kFinished ? "" : "because"));
+}
+
+TEST_CASE("a run that was killed is interrupted, and its course is that of its newest checkpoint and epoch") {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  auto record = read_run_record(run.path);
+  CHECK(record.state == RunState::kInterrupted);
+  CHECK(record.reason == "no process works on it, and none recorded its end");
+  CHECK(record.epochs == 2);
+  CHECK(record.last.epoch == 2);
+  CHECK(figure_of(record.best, "loss") == 1.0);
+  CHECK(record.duration_s == 3.0);
+  CHECK_FALSE(record.ended_ms);
+  run.report_epoch(3, 2.5, 0.9);  // worse by best_metric, and not saved
+  std::ofstream(run.path + "/telemetry.jsonl", std::ios::app) << R"({"packet_id":"torn","timest)";
+  record = read_run_record(run.path);
+  CHECK(record.epochs == 3);
+  CHECK(record.last.epoch == 3);
+  CHECK(figure_of(record.last, "accuracy") == 0.9);
+  CHECK(record.best.epoch == 2);
+  std::ofstream(run.path + "/telemetry.jsonl", std::ios::app) << "\n";
+  run.report_epoch(4, 0.1, 0.95);
+  CHECK(read_run_record(run.path).best.epoch == 4);
+}
+
+TEST_CASE("a summary from before the run was resumed and killed says nothing of its end") {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  run.add_summary("done", 3);
+  run.add_packet(packet(9, json::array(), json::array({event("tolaria.resumed", json::object())}), 2));
+  CHECK(read_run_record(run.path).state == RunState::kInterrupted);
+  fs::remove(run.path + "/telemetry.jsonl");  // then the times of the files decide
+  const auto written = fs::last_write_time(run.path + "/summary.json");
+  fs::last_write_time(run.path + "/journal", written + std::chrono::seconds(1));
+  CHECK(read_run_record(run.path).state == RunState::kFinished);
+  fs::last_write_time(run.path + "/journal", written + std::chrono::seconds(60));
+  CHECK(read_run_record(run.path).state == RunState::kInterrupted);
+}
+
+TEST_CASE("while its lock is held a run is running, whatever its files say, and reading leaves the lock alone") {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  run.add_summary("done", 3);
+  const auto lock = storage::try_lock_folder(storage::real_file_system(), run.path);
+  REQUIRE(lock.lock);
+  CHECK(read_run_record(run.path).state == RunState::kRunning);
+  write_text(run.path + "/config.yaml", "\x01");
+  const auto record = read_run_record(run.path);
+  CHECK(record.state == RunState::kRunning);
+  CHECK_FALSE(record.ended_ms);
+}
+
+TEST_CASE("a process that ended without a summary is known by its last event") {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  SECTION("with an error") {
+    run.add_packet(packet(5, json::array(),
+                          json::array({event("tolaria.run_finished", {{"status", "failed"}, {"reason", "no memory"}})}),
+                          2));
+    const auto record = read_run_record(run.path);
+    CHECK(record.state == RunState::kFailed);
+    CHECK(record.reason == "no memory");
+    CHECK(record.ended_ms == 1'800'000'005'000);
+  }
+  SECTION("with an exit code") {
+    const auto [code, state] = GENERATE(std::pair{"0", RunState::kFinished}, std::pair{"4", RunState::kDiverged},
+                                        std::pair{"143", RunState::kInterrupted}, std::pair{"6", RunState::kFailed});
+    run.add_packet(packet(5, json::array(), json::array({event("tolaria.run_finished", {{"exit_code", code}})}), 2));
+    CHECK(read_run_record(run.path).state == state);
+  }
+}
+
+TEST_CASE("a fork knows its parent, and one that was not trained says so") {
+  const esper::test::TemporaryFolder room;
+  RunFolder run(room / "fork");
+  fs::remove(run.path + "/journal");
+  fs::remove(run.path + "/telemetry.jsonl");
+  run.add_record({{"what", "forked"},
+                  {"parent", "/runs/first"},
+                  {"checkpoint", RunFolder::checkpoint_name(1)},
+                  {"topology", std::string(20'000, 'x')}});
+  const auto record = read_run_record(run.path);
+  CHECK(record.parent == "/runs/first");
+  CHECK(record.parent_checkpoint == RunFolder::checkpoint_name(1));
+  CHECK(record.state == RunState::kInterrupted);
+  CHECK(record.reason == "forked, and not trained since");
+}
+
+TEST_CASE("a folder that was made and no more is empty") {
+  const esper::test::TemporaryFolder room;
+  fs::create_directories(room / "run/checkpoints");
+  write_text(room / "run/lock", "");
+  CHECK(read_run_record(room / "run").state == RunState::kEmpty);
+  write_text(room / "run/config.yaml", "name: a\n");
+  CHECK(read_run_record(room / "run").state == RunState::kEmpty);
+}
+
+TEST_CASE("what cannot be read makes a run damaged, with the reason, and nothing is thrown") {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  run.add_summary("done", 3);
+  std::string reason;
+  SECTION("a configuration without lines") {
+    write_text(run.path + "/config.yaml", "");
+    reason = "config.yaml cannot be read: it is empty";
+  }
+  SECTION("a huge configuration") {
+    fs::resize_file(run.path + "/config.yaml", 1ull << 40);
+    reason = "File too large";
+  }
+  SECTION("a huge summary") {
+    fs::resize_file(run.path + "/summary.json", 1ull << 40);
+    reason = "File too large";
+  }
+  SECTION("a summary that was cut off") {
+    fs::resize_file(run.path + "/summary.json", 100);
+    reason = "summary.json cannot be read: it is no JSON object";
+  }
+  SECTION("a summary of another version") {
+    run.add_summary("unheard of", 3);
+    reason = "its status is \"unheard of\"";
+  }
+  SECTION("a link in place of a file") {
+    fs::remove(run.path + "/summary.json");
+    fs::create_symlink("summary.json", run.path + "/summary.json");
+    reason = "summary.json is a link";
+  }
+  SECTION("a pipe in place of a file") {
+    fs::remove(run.path + "/config.yaml");
+    REQUIRE(::mkfifo((run.path + "/config.yaml").c_str(), 0600) == 0);
+    reason = "config.yaml is no regular file";
+  }
+  SECTION("no configuration") {
+    fs::remove(run.path + "/config.yaml");
+    reason = "it has no config.yaml";
+  }
+  SECTION("a lock that is a link") {
+    fs::remove(run.path + "/lock");
+    fs::create_symlink("/dev/zero", run.path + "/lock");
+    reason = "it is a symbolic link";
+  }
+  SECTION("a journal that is none") {
+    write_text(run.path + "/journal", "forked?" + std::string(10'000, 'x'));
+    CHECK(read_run_record(run.path).state == RunState::kDamaged);
+    reason = "is not a journal";
+  }
+  SECTION("a checkpoint without progress, of a run without an end") {
+    fs::remove(run.path + "/summary.json");
+    write_text(run.checkpoint(2) + "/run.json", "[]");
+    reason = "its run.json has no progress";
+  }
+  SECTION("folders in folders without end") {
+    std::string path = run.path;
+    for (int i = 0; i < 20; ++i) path += "/deeper";
+    fs::create_directories(path);
+    reason = "nested more than 8 deep";
+  }
+  const auto record = read_run_record(run.path);
+  CHECK(record.state == RunState::kDamaged);
+  CHECK_THAT(record.reason, ContainsSubstring(reason));
+}
+
+TEST_CASE("telemetry of any bytes is harmless, and its end is read within a limit") {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  const std::string text =
+      GENERATE(as<std::string>{}, "", "\n\n\n", "no packet\n", std::string(100'000, 'x'), std::string(100'000, '['),
+               std::string(50'000, '[') + "\n", "\"timestamp\":\"2026-99-99T99:99:99.0Z\" tolaria.epochs.total\n",
+               R"({"timestamp":"2026-01-01T00:00:00Z","events":[1,{"description":7}],"metrics":{"a":1}})"
+               "\n");
+  write_text(run.path + "/telemetry.jsonl", text);
+  CHECK(read_run_record(run.path).state == RunState::kInterrupted);
+  std::ofstream(run.path + "/telemetry.jsonl", std::ios::app) << "\n";
+  run.report_epoch(3, 0.1, 0.9);
+  CHECK(read_run_record(run.path).epochs == 3);
+  fs::resize_file(run.path + "/telemetry.jsonl", 1ull << 40);  // zeros behind it
+  CHECK(read_run_record(run.path).epochs == 2);                // the checkpoint's
+}
+
+TEST_CASE("a run reads on in its telemetry's earlier files") {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  fs::rename(run.path + "/telemetry.jsonl", run.path + "/telemetry-000001.jsonl");
+  write_text(run.path + "/telemetry.jsonl", "");
+  const auto record = read_run_record(run.path);
+  CHECK(record.started_ms == 1'800'000'000'000);
+  CHECK(record.version == "1.2.3");
+  CHECK(record.last.epoch == 2);
+}
+
+}  // namespace esper::runs
