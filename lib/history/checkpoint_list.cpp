@@ -44,7 +44,7 @@ std::optional<CheckpointEntry> checkpoint_entry(const std::string& folder, const
   long long step = 0;
   if (std::sscanf(name.c_str(), "epoch-%9u-step-%18lld", &entry.epoch, &step) != 2) return std::nullopt;
   entry.step = step;
-  if (checkpoint_name(entry.epoch, entry.step) != name) return std::nullopt;
+  if (step < 0 || checkpoint_name(entry.epoch, entry.step) != name) return std::nullopt;
   return entry;
 }
 

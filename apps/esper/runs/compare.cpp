@@ -62,6 +62,7 @@ std::string comparison_table(const std::vector<RunRecord>& records, const std::v
 }
 
 int compare_runs(const RunsCompareOptions& options) {
+  if (options.runs.size() < 2) throw base::Error(base::ExitCode::kConfig, "name at least two runs to compare");
   std::vector<RunRecord> records;
   std::vector<config::RunConfig> configs;
   for (const auto& run : options.runs) {
@@ -89,8 +90,7 @@ void add_runs_compare(CLI::App& runs, Front& front) {
   command->add_option("run", options->runs, "Run folders, or their names in the default folder; at least two")
       ->required()
       ->type_name("RUN")
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->expected(2, 100);
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_json_flag(*command, options->json);
   command->callback([&front, options] { front.run = [options] { return compare_runs(*options); }; });
 }

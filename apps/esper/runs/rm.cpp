@@ -47,7 +47,10 @@ int rm_runs(const RunsRmOptions& options) {
     bytes += record.bytes;
     question += fmt::format("{}, {}\n", record.path, bytes_text(record.bytes));
   }
-  if (!options.yes && !is_confirmed(question + fmt::format("delete {} runs, {}?", records.size(), bytes_text(bytes)))) {
+  question +=
+      records.size() == 1 ? "delete it?" : fmt::format("delete these {} runs, {}?", records.size(), bytes_text(bytes));
+  if (!options.yes && !is_confirmed(question)) {
+    print("nothing was deleted\n");
     return 0;
   }
   ordered_json deleted = ordered_json::array();

@@ -132,6 +132,7 @@ TEST_CASE("two runs are compared by figures and fields, and one of them is delet
   CHECK(compared["fields"][0] == json{{"path", "seed"}, {"values", {1, 2}}});
   CHECK(compared["runs"].size() == 2);
   CHECK_THAT(esper_runs({"compare", room.run("1"), room.run("2")}).out, ContainsSubstring("last accuracy"));
+  CHECK_THAT(esper_runs({"compare", room.run("1")}).err, ContainsSubstring("at least two runs"));
   const auto unasked = esper_runs({"rm", room.run("1")});
   CHECK(unasked.exit_code == 2);
   CHECK_THAT(unasked.err, ContainsSubstring("add --yes"));
