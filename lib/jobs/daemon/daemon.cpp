@@ -19,7 +19,8 @@
 #include "base/file_system.h"
 #include "base/text/json_struct.h"
 #include "http/server.h"
-#include "jobs/daemon/api.h"
+#include "jobs/api/daemon_routes.h"
+#include "jobs/api/job_routes.h"
 #include "jobs/database/schema.h"
 #include "nissa/log.h"
 #include "storage/file_tools.h"
@@ -75,9 +76,13 @@ class Daemon {
   explicit Daemon(const DaemonOptions& options)
       : store_(open_database(options.state_dir + "/jobs.db")),
         queue_(loop_, store_, setup_of(options), [this](const Job& job) { publish(job); }),
-        api_(store_, queue_, {options.version, options.state_dir}, [this] { stop(); }),
-        server_(loop_, [this](const http::Request& request) { return api_.answer(request); }),
-        signals_(loop_, SIGTERM, SIGINT, SIGCHLD) {}
+        job_routes_(store_, queue_),
+        daemon_routes_(store_, queue_, {options.version, options.state_dir}, [this] { stop(); }),
+        server_(loop_, [this](const http::Request& request) { return router_.answer(request); }),
+        signals_(loop_, SIGTERM, SIGINT, SIGCHLD) {
+    job_routes_.add_to(router_);
+    daemon_routes_.add_to(router_);
+  }
 
   void run(const std::string& socket, base::Descriptor ready) {
     await_signal();
@@ -119,7 +124,9 @@ class Daemon {
   boost::asio::io_context loop_{1};
   JobStore store_;
   Queue queue_;
-  Api api_;
+  JobRoutes job_routes_;
+  DaemonRoutes daemon_routes_;
+  Router router_;
   http::Server server_;
   boost::asio::signal_set signals_;
   std::int64_t events_ = 0;

@@ -185,7 +185,7 @@ TEST_CASE("bad requests are refused with their reason, and the daemon lives") {
         400);
   CHECK(status("GET", "/v1/jobs/1", "") == 404);
   CHECK(status("GET", "/v1/jobs?state=unknown", "") == 400);
-  CHECK(status("DELETE", "/v1/jobs", "") == 404);
+  CHECK(status("DELETE", "/v1/jobs", "") == 405);
   CHECK(status("POST", "/v1/jobs/1/explode", "") == 404);
   CHECK(status("GET", "/v1/daemon", "") == 200);
   struct stat socket{};

@@ -1,4 +1,4 @@
-#include "jobs/daemon/queue.h"
+#include "jobs/queue/queue.h"
 
 #include <fmt/core.h>
 
@@ -21,20 +21,6 @@ using S = JobState;
 constexpr std::int64_t kMostLookedAt = 256;
 
 std::int64_t wall_ms() { return std::chrono::duration_cast<std::chrono::milliseconds>(base::Clock().wall()).count(); }
-
-std::string_view verb(Queue::Action action) {
-  switch (action) {
-    case Queue::Action::kCancel:
-      return "cancel";
-    case Queue::Action::kPause:
-      return "pause";
-    case Queue::Action::kResume:
-      return "resume";
-    case Queue::Action::kRetry:
-      return "retry";
-  }
-  return "";
-}
 
 const std::vector<JobState> kActive{S::kStarting, S::kRunning, S::kStopping};
 
@@ -116,9 +102,10 @@ base::Expected<Job> Queue::act(JobId id, Action action, std::int64_t uid) {
     job.interruptions = 0;
     job.ended_ms = 0;
   } else {
-    return base::failure(fmt::format("job {} is {}: it cannot be told to {}", id, base::name_of(state), verb(action)));
+    return base::failure(
+        fmt::format("job {} is {}: it cannot be told to {}", id, base::name_of(state), base::name_of(action)));
   }
-  save(job, Asked{wall_ms(), uid, std::string(verb(action)), ""});
+  save(job, Asked{wall_ms(), uid, std::string(base::name_of(action)), ""});
   if (job.state == S::kStopping) attempts_.stop(id);
   schedule();
   return job;

@@ -2,15 +2,18 @@
 // The queue: what users ask of jobs, and what follows from it and from the ends of attempts. On the loop's thread.
 // What a method promises is in the database when it returns.
 
+#include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/expected.h"
-#include "jobs/daemon/attempts.h"
+#include "jobs/queue/attempts.h"
 #include "jobs/schedule/placement.h"
 #include "jobs/store/job_store.h"
 
@@ -31,6 +34,11 @@ class Queue {
   void recover();
   base::Expected<Job> submit(const Submission& submission, std::int64_t uid);
   enum class Action { kCancel, kPause, kResume, kRetry };
+  friend constexpr auto names(Action) {
+    return std::array{
+        std::pair{Action::kCancel, std::string_view("cancel")}, std::pair{Action::kPause, std::string_view("pause")},
+        std::pair{Action::kResume, std::string_view("resume")}, std::pair{Action::kRetry, std::string_view("retry")}};
+  }
   // Fails with the reason where the job's state does not allow it.
   base::Expected<Job> act(JobId id, Action action, std::int64_t uid);
   base::Expected<Job> set_priority(JobId id, std::int64_t priority, std::int64_t uid);

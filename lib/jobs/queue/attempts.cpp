@@ -1,4 +1,4 @@
-#include "jobs/daemon/attempts.h"
+#include "jobs/queue/attempts.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>

@@ -1,0 +1,33 @@
+#include "jobs/api/daemon_routes.h"
+
+#include <unistd.h>
+
+#include "jobs/api/responses.h"
+
+namespace esper::jobs {
+
+void DaemonRoutes::add_to(Router& router) {
+  using http::Request;
+  router.add("GET", "/v1/daemon", [this](const Request&, std::int64_t) { return status(); });
+  router.add("POST", "/v1/daemon/drain", [this](const Request&, std::int64_t) {
+    queue_.drain();
+    return status();
+  });
+  router.add("POST", "/v1/daemon/stop", [this](const Request&, std::int64_t) {
+    stop_();
+    return status();
+  });
+  router.add("GET", "/v1/events", [](const Request&, std::int64_t) { return http::Response{.is_event_stream = true}; });
+}
+
+http::Response DaemonRoutes::status() const {
+  nlohmann::json counts;
+  for (const auto& [state, name] : names(JobState{})) counts[std::string(name)] = store_.count(state);
+  return json_response({{"pid", ::getpid()},
+                        {"version", facts_.version},
+                        {"state_dir", facts_.state_dir},
+                        {"draining", queue_.is_draining()},
+                        {"jobs", counts}});
+}
+
+}  // namespace esper::jobs

@@ -1,0 +1,43 @@
+#include "jobs/api/submission_check.h"
+
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "base/text/problem.h"
+#include "config/loading/load.h"
+
+namespace esper::jobs {
+namespace {
+
+constexpr std::size_t kMostNameBytes = 200;
+
+bool is_absolute_path(const std::string& path) { return path.starts_with('/') && path.find('\0') == std::string::npos; }
+
+bool is_job_name(const std::string& name) {
+  return !name.empty() && name.size() <= kMostNameBytes && name.find_first_of("/\n\r") == std::string::npos &&
+         name[0] != '.';
+}
+
+}  // namespace
+
+std::string mistakes_in(const Submission& submission) {
+  std::vector<std::string> mistakes;
+  if (!is_job_name(submission.name))
+    mistakes.push_back("name: needs 1 to 200 characters, no \"/\" and no line end, and may not begin with a dot");
+  std::error_code ignored;
+  if (!is_absolute_path(submission.folder) || !std::filesystem::is_directory(submission.folder, ignored))
+    mistakes.push_back("folder: needs the absolute path of a folder that exists");
+  if (!is_absolute_path(submission.run_dir.empty() ? submission.runs_dir : submission.run_dir))
+    mistakes.push_back("run_dir, or runs_dir: needs an absolute path");
+  const auto& needs = submission.needs;
+  if (needs.threads < 0 || needs.memory_bytes < 0 || needs.gpus < 0)
+    mistakes.push_back("needs: no number may be below 0");
+  for (const auto& problem : config::read_run_config_text(submission.config, "config").problems)
+    mistakes.push_back("config: " + base::to_string(problem));
+  std::string text;
+  for (const auto& mistake : mistakes) text += (text.empty() ? "" : "; ") + mistake;
+  return text;
+}
+
+}  // namespace esper::jobs

@@ -1,0 +1,13 @@
+#pragma once
+// Whether what is submitted can be queued. Any thread; reads the file system.
+
+#include <string>
+
+#include "jobs/job/job.h"
+
+namespace esper::jobs {
+
+// Everything that is wrong with it, for its user; empty: it can be queued.
+std::string mistakes_in(const Submission& submission);
+
+}  // namespace esper::jobs
