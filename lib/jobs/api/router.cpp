@@ -17,27 +17,30 @@ std::optional<std::int64_t> id_in(std::string_view text) {
   return number;
 }
 
-std::string_view take_part(std::string_view& path) {
-  const auto slash = path.find('/');
-  const auto part = path.substr(0, slash);
-  path.remove_prefix(slash == std::string_view::npos ? path.size() : slash + 1);
-  return part;
+std::vector<std::string_view> parts_of(std::string_view path) {
+  std::vector<std::string_view> parts;
+  for (auto slash = path.find('/'); slash != std::string_view::npos; slash = path.find('/')) {
+    parts.push_back(path.substr(0, slash));
+    path.remove_prefix(slash + 1);
+  }
+  parts.push_back(path);
+  return parts;
 }
 
 // The id where the path has the pattern's form; 0 for a pattern without one.
 std::optional<std::int64_t> id_of_path(std::string_view pattern, std::string_view path) {
+  const auto wanted = parts_of(pattern), parts = parts_of(path);
+  if (wanted.size() != parts.size()) return std::nullopt;
   std::int64_t id = 0;
-  while (!pattern.empty() && !path.empty()) {
-    const auto wanted = take_part(pattern), part = take_part(path);
-    if (wanted == kIdPlace) {
-      const auto number = id_in(part);
+  for (std::size_t at = 0; at < parts.size(); ++at) {
+    if (wanted[at] == kIdPlace) {
+      const auto number = id_in(parts[at]);
       if (!number) return std::nullopt;
       id = *number;
-    } else if (wanted != part) {
+    } else if (wanted[at] != parts[at]) {
       return std::nullopt;
     }
   }
-  if (!pattern.empty() || !path.empty()) return std::nullopt;
   return id;
 }
 
