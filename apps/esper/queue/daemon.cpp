@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "base/error.h"
@@ -17,9 +18,10 @@ namespace {
 
 struct DaemonCommand {
   DaemonAddress address;
-  std::int64_t threads = 0;
-  std::string stop_grace = "60s", restart_delay = "1s";
-  std::int64_t most_interruptions = jobs::RestartRules{}.most_interruptions;
+  std::string config;
+  // What is given goes before the configuration file.
+  std::optional<std::int64_t> threads, most_interruptions;
+  std::string stop_grace, restart_delay;
   int ready_file = -1;
 };
 
@@ -29,15 +31,21 @@ base::Duration duration_in(const std::string& option, const std::string& text) {
   return *duration;
 }
 
+jobs::DaemonConfig config_of(const DaemonCommand& command, const std::string& state_dir) {
+  auto config = command.config.empty() ? jobs::daemon_config_of(state_dir) : jobs::load_daemon_config(command.config);
+  if (command.threads) config.threads = *command.threads;
+  if (command.most_interruptions) config.most_interruptions = *command.most_interruptions;
+  if (!command.stop_grace.empty()) config.stop_grace = duration_in("--stop-grace", command.stop_grace);
+  if (!command.restart_delay.empty()) config.restart_delay = duration_in("--restart-delay", command.restart_delay);
+  return config;
+}
+
 int run(const DaemonCommand& command) {
   jobs::DaemonOptions options;
   options.state_dir = state_dir_of(command.address);
   options.program = own_program();
   options.version = build_name();
-  options.restarts.most_interruptions = static_cast<int>(command.most_interruptions);
-  options.restarts.first_delay = duration_in("--restart-delay", command.restart_delay);
-  options.stop_grace = duration_in("--stop-grace", command.stop_grace);
-  options.threads = command.threads;
+  options.config = config_of(command, options.state_dir);
   options.ready = base::Descriptor(command.ready_file);
   jobs::run_daemon(std::move(options));
   return 0;
@@ -52,6 +60,10 @@ int report(const DaemonAddress& address, const nlohmann::json& daemon) {
                          daemon.value("version", ""), daemon.value("draining", false) ? ", draining" : ""));
   for (const auto& [state, count] : daemon["jobs"].items()) {
     if (count != 0) print_line(fmt::format("  {:10} {}", state, count.get<std::int64_t>()));
+  }
+  if (daemon.contains("page")) {
+    print_line(fmt::format("  page       {}, with the token in {}", daemon["page"].value("url", ""),
+                           daemon["page"].value("token_file", "")));
   }
   return 0;
 }
@@ -73,6 +85,11 @@ void add_daemon(Front& front) {
                                   "esper daemon --threads 8\n         esper daemon status");
   const auto options = std::make_shared<DaemonCommand>();
   add_daemon_options(*command, options->address);
+  command
+      ->add_option("--config", options->config,
+                   "Configuration file (docs/daemon.md); default: daemon.yaml in the daemon's folder, if there is one")
+      ->type_name("FILE")
+      ->check(refuse_empty);
   command->add_option("--threads", options->threads, "Threads for all jobs together; default: the machine's cores")
       ->type_name("N")
       ->check(CLI::Range(1, 4096));

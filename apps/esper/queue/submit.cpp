@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "base/text/byte_size.h"
 #include "config/writing/write.h"
 #include "esper/front.h"
 #include "esper/queue/daemon_client.h"
@@ -23,18 +24,11 @@ struct SubmitOptions {
   bool no_daemon_start = false;
 };
 
-constexpr auto kMemoryUnits =
-    std::array{std::pair{"KiB", 10}, std::pair{"MiB", 20}, std::pair{"GiB", 30}, std::pair{"TiB", 40}};
-
-// "4GiB"
 std::int64_t bytes_in(const std::string& text) {
-  for (const auto& [unit, shift] : kMemoryUnits) {
-    if (!text.ends_with(unit)) continue;
-    const std::string digits = text.substr(0, text.size() - 3);
-    if (!digits.empty() && digits.size() <= 6 && digits.find_first_not_of("0123456789") == std::string::npos)
-      return std::stoll(digits) << shift;
-  }
-  throw base::Error(base::ExitCode::kConfig, "--memory: needs a whole number and a unit, like 4GiB or 500MiB");
+  const auto bytes = base::parse_byte_size(text);
+  if (!bytes)
+    throw base::Error(base::ExitCode::kConfig, "--memory: needs a whole number and a unit, like 4GiB or 500MiB");
+  return *bytes;
 }
 
 // Sent again with an answer that was lost, it is the same submission.

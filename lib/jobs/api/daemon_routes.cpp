@@ -1,5 +1,6 @@
 #include "jobs/api/daemon_routes.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "jobs/api/responses.h"
@@ -23,11 +24,16 @@ void DaemonRoutes::add_to(Router& router) {
 http::Response DaemonRoutes::status() const {
   nlohmann::json counts;
   for (const auto& [state, name] : names(JobState{})) counts[std::string(name)] = store_.count(state);
-  return json_response({{"pid", ::getpid()},
+  nlohmann::json answer{{"pid", ::getpid()},
                         {"version", facts_.version},
                         {"state_dir", facts_.state_dir},
                         {"draining", queue_.is_draining()},
-                        {"jobs", counts}});
+                        {"jobs", counts}};
+  if (facts_.loopback) {
+    answer["page"] = {{"url", fmt::format("http://127.0.0.1:{}/", facts_.loopback->port)},
+                      {"token_file", facts_.loopback->token_file}};
+  }
+  return json_response(answer);
 }
 
 }  // namespace esper::jobs

@@ -2,6 +2,7 @@
 // Requests about the daemon itself. On the loop's thread.
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "jobs/api/router.h"
@@ -9,9 +10,16 @@
 
 namespace esper::jobs {
 
+// Where it listens on 127.0.0.1.
+struct LoopbackFacts {
+  int port = 0;
+  std::string token_file;
+};
+
 struct DaemonFacts {
   std::string version;  // esper's
   std::string state_dir;
+  std::optional<LoopbackFacts> loopback;
 };
 
 class DaemonRoutes {

@@ -21,6 +21,7 @@
 #include "http/server.h"
 #include "jobs/api/daemon_routes.h"
 #include "jobs/api/job_routes.h"
+#include "jobs/daemon/token_file.h"
 #include "jobs/database/schema.h"
 #include "nissa/log.h"
 #include "storage/file_tools.h"
@@ -55,14 +56,21 @@ void make_private_folder(const std::string& path) {
   if (::chmod(path.c_str(), 0700) < 0) throw base::IoError("change the mode of", path, errno);
 }
 
-Capacity capacity_of(const DaemonOptions& options) {
+Capacity capacity_of(const DaemonConfig& config) {
   cpu_set_t mine;
   const bool known = ::sched_getaffinity(0, sizeof mine, &mine) == 0;
   const std::int64_t cores = known ? CPU_COUNT(&mine) : std::thread::hardware_concurrency();
   struct sysinfo memory{};
   ::sysinfo(&memory);
-  return {.threads = options.threads > 0 ? options.threads : std::max<std::int64_t>(cores, 1),
-          .memory_bytes = static_cast<std::int64_t>(memory.totalram) * memory.mem_unit};
+  const std::int64_t all_memory = static_cast<std::int64_t>(memory.totalram) * memory.mem_unit;
+  return {.threads = config.threads > 0 ? config.threads : std::max<std::int64_t>(cores, 1),
+          .memory_bytes = config.memory_bytes() > 0 ? config.memory_bytes() : all_memory,
+          .gpus = config.gpus};
+}
+
+std::string token_file_of(const DaemonOptions& options) {
+  const std::string& given = options.config.http.token_file;
+  return given.empty() ? options.state_dir + "/token" : given;
 }
 
 // The shims that this daemon started: how they ended is in their jobs' folders.
@@ -77,30 +85,49 @@ class Daemon {
       : store_(open_database(options.state_dir + "/jobs.db")),
         queue_(loop_, store_, setup_of(options), [this](const Job& job) { publish(job); }),
         job_routes_(store_, queue_),
-        daemon_routes_(store_, queue_, {options.version, options.state_dir}, [this] { stop(); }),
+        daemon_routes_(store_, queue_, facts_of(options), [this] { stop(); }),
         server_(loop_, [this](const http::Request& request) { return router_.answer(request); }),
         signals_(loop_, SIGTERM, SIGINT, SIGCHLD) {
     job_routes_.add_to(router_);
     daemon_routes_.add_to(router_);
   }
 
-  void run(const std::string& socket, base::Descriptor ready) {
+  void run(DaemonOptions options) {
     await_signal();
     queue_.recover();
-    if (auto listening = server_.listen_unix(socket); !listening)
-      throw base::Error(base::ExitCode::kResources, listening.error());
+    listen(options);
+    const base::Descriptor ready = std::move(options.ready);
     static constexpr std::string_view kReady = "ready\n";
     if (ready.is_open() && ::write(ready.number(), kReady.data(), kReady.size()) < 0)
       nissa::log::warning("whoever started this daemon does not wait for it any more");
-    ready.reset();
     loop_.run();
   }
 
  private:
   static QueueSetup setup_of(const DaemonOptions& options) {
-    return {.attempts = {options.state_dir + "/jobs", options.program, options.stop_grace},
-            .restarts = options.restarts,
-            .capacity = capacity_of(options)};
+    const DaemonConfig& config = options.config;
+    return {.attempts = {options.state_dir + "/jobs", options.program, config.stop_grace},
+            .restarts = {.most_interruptions = static_cast<int>(config.most_interruptions),
+                         .first_delay = config.restart_delay},
+            .capacity = capacity_of(config)};
+  }
+
+  static DaemonFacts facts_of(const DaemonOptions& options) {
+    DaemonFacts facts{options.version, options.state_dir, std::nullopt};
+    const DaemonHttpConfig& http = options.config.http;
+    if (http.port > 0) facts.loopback = LoopbackFacts{http.port, token_file_of(options)};
+    return facts;
+  }
+
+  void listen(const DaemonOptions& options) {
+    const DaemonHttpConfig& http = options.config.http;
+    if (http.port > 0) {
+      const auto port =
+          server_.listen_loopback(static_cast<std::uint16_t>(http.port), token_of(token_file_of(options)));
+      if (!port) throw base::Error(base::ExitCode::kResources, "http.port: " + port.error());
+    }
+    if (auto listening = server_.listen_unix(socket_of(options.state_dir)); !listening)
+      throw base::Error(base::ExitCode::kResources, listening.error());
   }
 
   void await_signal() {
@@ -141,7 +168,7 @@ void run_daemon(DaemonOptions options) {
   make_private_folder(options.state_dir + "/jobs");
   const auto lock = lock_state(options.state_dir);
   Daemon daemon(options);
-  daemon.run(socket_of(options.state_dir), std::move(options.ready));
+  daemon.run(std::move(options));
 }
 
 }  // namespace esper::jobs

@@ -1,12 +1,10 @@
 #pragma once
 // The daemon's process: one thread, one loop. It sleeps unless someone asks or a job's processes end.
 
-#include <optional>
 #include <string>
 
 #include "base/descriptor.h"
-#include "base/quantity.h"
-#include "jobs/job/attempt_end.h"
+#include "jobs/daemon/daemon_config.h"
 
 namespace esper::jobs {
 
@@ -14,9 +12,7 @@ struct DaemonOptions {
   std::string state_dir;  // absolute; made if needed, mode 0700
   std::string program;    // esper's own file, for the jobs
   std::string version;    // of esper
-  RestartRules restarts{};
-  base::Duration stop_grace = std::chrono::seconds(60);
-  std::int64_t threads = 0;  // for jobs; 0: all of the machine's
+  DaemonConfig config{};
   // Takes one line when clients can connect: "ready". Not open: nobody waits for it.
   base::Descriptor ready{};
 };

@@ -1,0 +1,89 @@
+#pragma once
+// What a daemon may be given: the fields of its configuration file (docs/daemon.md), and reading that file with every
+// problem at once. Any thread.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/quantity.h"
+#include "base/text/problem.h"
+#include "config/field.h"
+#include "jobs/job/attempt_end.h"
+
+namespace esper::jobs {
+
+// Listening on loopback TCP, beside the socket in the state folder.
+struct DaemonHttpConfig {
+  int port = 0;
+  std::string token_file;  // once read: with the configuration file's folder
+
+  static constexpr auto fields() {
+    using C = DaemonHttpConfig;
+    return std::tuple{config::field("port", &C::port, "of 127.0.0.1; 0: no TCP", config::between(0, 65535)),
+                      config::field("token_file", &C::token_file,
+                                    "what clients must show, relative to this file; made if missing; default: token "
+                                    "in the state folder")};
+  }
+};
+
+// Which GPUs jobs may get.
+enum class GpuChoice { kAll, kListed };
+
+struct DaemonConfig {
+  std::int64_t threads = 0;
+  std::string memory = "0";
+  std::vector<std::int64_t> gpus;
+  GpuChoice gpu_choice = GpuChoice::kAll;  // kListed once the file has `gpus`
+  base::Duration stop_grace = std::chrono::seconds(60);
+  base::Duration restart_delay = RestartRules{}.first_delay;
+  std::int64_t most_interruptions = RestartRules{}.most_interruptions;
+  DaemonHttpConfig http;
+  std::string log_max_size = "10MiB";
+  bool telemetry = true;
+
+  static constexpr auto fields() {
+    using C = DaemonConfig;
+    using config::field;
+    return std::tuple{
+        field("threads", &C::threads, "for all jobs together; 0: the machine's cores", config::between(0, 4096)),
+        field("memory", &C::memory, "for all jobs together, like 64GiB; 0: the machine's"),
+        field("gpus", &C::gpus, "numbers of the GPUs that jobs may get; default: all that there are",
+              config::between(0, 1023)),
+        field("stop_grace", &C::stop_grace, "how long a job has to save and stop before it is killed"),
+        field("restart_delay", &C::restart_delay,
+              "before an interrupted job is started again; doubles each time that it is interrupted in a row, up to "
+              "5m"),
+        field("most_interruptions", &C::most_interruptions,
+              "how often in a row a job is started again for one cause without a new checkpoint",
+              config::between(0, 1'000'000)),
+        field("http", &C::http, "listening on loopback TCP"),
+        field("log_max_size", &C::log_max_size, "of daemon.log and of a job's output.log before a new file begins"),
+        field("telemetry", &C::telemetry, "whether the daemon writes telemetry.jsonl in its state folder")};
+  }
+  void validate(config::Findings& out) const;
+
+  // As validate() accepts them.
+  std::int64_t memory_bytes() const;
+  std::int64_t log_max_bytes() const;
+};
+
+struct LoadedDaemonConfig {
+  DaemonConfig config;                  // to be used only where there are no problems
+  std::vector<base::Problem> problems;  // by place
+};
+
+LoadedDaemonConfig read_daemon_config(const std::string& path);
+// The same for a text. `file`: what places show; paths are relative to its folder.
+LoadedDaemonConfig read_daemon_config_text(std::string_view text, const std::string& file);
+
+// Throws base::ConfigError with all problems.
+DaemonConfig load_daemon_config(const std::string& path);
+
+// The configuration of a state folder whose daemon was given no other: its daemon.yaml, else the defaults. Throws as
+// load_daemon_config().
+DaemonConfig daemon_config_of(const std::string& state_dir);
+
+}  // namespace esper::jobs
