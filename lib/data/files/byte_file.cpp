@@ -50,8 +50,9 @@ Bytes read_bytes(const std::filesystem::path& path, const ReadOptions& options) 
   const auto size = gzip_size(bytes, usable.bytes, path);
   if (size == 0) fail_input(path, "", "is empty after decompression");
   if (size > usable.bytes) {
-    fail_memory(path, "what its " + mebibytes(static_cast<std::int64_t>(bytes.size())) + " of gzip data decompress to",
-                "more than " + mebibytes(usable.bytes), usable);
+    fail_memory(path,
+                "what its " + base::mebibytes(static_cast<std::int64_t>(bytes.size())) + " of gzip data decompress to",
+                "more than " + base::mebibytes(usable.bytes), usable);
   }
   return inflate_gzip(bytes, size, path);
 }

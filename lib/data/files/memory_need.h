@@ -6,14 +6,14 @@
 #include <filesystem>
 #include <string>
 
-#include "data/files/memory_room.h"
+#include "base/memory_room.h"
 #include "data/files/raw_samples.h"
 
 namespace esper::data {
 
 // Bytes that a stage may take: options.max_bytes, or seven eighths of what the process may still have. The rest is for
 // what is not asked for: batches, the network, the allocator's own needs.
-MemoryRoom usable_memory(const ReadOptions& options);
+base::MemoryRoom usable_memory(const ReadOptions& options);
 
 // The remedy that the errors below name where a file is read.
 constexpr const char* kSmallerFile = "use a smaller file";
@@ -25,6 +25,6 @@ void require_memory(const std::filesystem::path& file, const std::string& what, 
 
 // The error that require_memory() throws. `need` is a size as text, such as "more than 12 MiB".
 [[noreturn]] void fail_memory(const std::filesystem::path& file, const std::string& what, const std::string& need,
-                              const MemoryRoom& usable, const std::string& way_out = kSmallerFile);
+                              const base::MemoryRoom& usable, const std::string& way_out = kSmallerFile);
 
 }  // namespace esper::data

@@ -70,7 +70,7 @@ class Bridge {
     for (std::size_t size = 0;;) {
       // A vector that grows has its old memory beside the new one.
       if (static_cast<std::int64_t>(3 * size) > usable.bytes) {
-        fail_memory(path_, "its rows as text", "more than " + mebibytes(usable.bytes), usable);
+        fail_memory(path_, "its rows as text", "more than " + base::mebibytes(usable.bytes), usable);
       }
       text.resize(size + kBlock);
       const auto got = read_some(text.data() + size, kBlock);

@@ -1,4 +1,4 @@
-#include "data/files/memory_room.h"
+#include "base/memory_room.h"
 
 #include <fmt/core.h>
 #include <sys/resource.h>
@@ -11,9 +11,11 @@
 #include <string_view>
 #include <vector>
 
-// Formats: proc(5) for /proc/self/cgroup, mountinfo, status and meminfo; the kernel's admin-guide/cgroup-v2.rst and
+#include "base/cgroup.h"
+
+// Formats: proc(5) for /proc/self/status and meminfo; the kernel's admin-guide/cgroup-v2.rst and
 // cgroup-v1/memory.rst.
-namespace esper::data {
+namespace esper::base {
 namespace {
 
 namespace fs = std::filesystem;
@@ -73,94 +75,24 @@ const CgroupFiles kVersion1{
     {"memory.limit_in_bytes"}, "memory.usage_in_bytes", {"total_inactive_file", "total_active_file"}};
 const CgroupFiles kVersion2{{"memory.max", "memory.high"}, "memory.current", {"inactive_file", "active_file"}};
 
-struct CgroupMount {
-  fs::path folder;
-  std::string root;  // path, within the hierarchy, of the cgroup that is mounted there
-  bool unified = false;
-};
+// What is in use is taken off, or not.
+enum class Count { kFree, kAll };
 
-bool has_word(const std::string& list, std::string_view word) {
-  std::istringstream words(list);
-  for (std::string one; std::getline(words, one, ',');) {
-    if (one == word) return true;
-  }
-  return false;
-}
-
-// Mount points hold blanks and the like as \ooo.
-std::string unescaped(const std::string& text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    int code = 0;
-    const bool escape = text[i] == '\\' && i + 3 < text.size() &&
-                        std::from_chars(text.data() + i + 1, text.data() + i + 4, code, 8).ptr == text.data() + i + 4;
-    out += escape ? static_cast<char>(code) : text[i];
-    if (escape) i += 3;
-  }
-  return out;
-}
-
-std::vector<CgroupMount> memory_mounts(const fs::path& proc) {
-  std::vector<CgroupMount> mounts;
-  std::ifstream in(proc / "self/mountinfo");
-  for (std::string line; std::getline(in, line);) {
-    const auto dash = line.find(" - ");
-    if (dash == std::string::npos) continue;
-    std::istringstream left(line), right(line.substr(dash + 3));
-    std::string skipped, root, folder, type, source, options;
-    left >> skipped >> skipped >> skipped >> root >> folder;
-    right >> type >> source >> options;
-    const bool unified = type == "cgroup2";
-    if (unified || (type == "cgroup" && has_word(options, "memory"))) {
-      mounts.push_back({unescaped(folder), unescaped(root), unified});
-    }
-  }
-  return mounts;
-}
-
-// Of lines "0::/a/b" (v2) and "4:memory:/a/b" (v1).
-std::optional<std::string> own_cgroup(const fs::path& proc, bool unified) {
-  std::ifstream in(proc / "self/cgroup");
-  for (std::string line; std::getline(in, line);) {
-    const auto first = line.find(':'), second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const auto controllers = line.substr(first + 1, second - first - 1);
-    const bool wanted = unified ? line.starts_with("0::") : has_word(controllers, "memory");
-    if (wanted) return line.substr(second + 1);
-  }
-  return std::nullopt;
-}
-
-// The cgroup's path below the mounted one. A container without a cgroup namespace mounts its own cgroup and still reads
-// the whole path in /proc/self/cgroup.
-fs::path below_mount(const CgroupMount& mount, const std::string& cgroup) {
-  const std::string root = mount.root == "/" ? "" : mount.root;
-  const bool within = cgroup.starts_with(root) && (cgroup.size() == root.size() || cgroup[root.size()] == '/');
-  const auto below = within ? fs::path(cgroup.substr(root.size())).relative_path() : fs::path();
-  std::error_code ignored;
-  return fs::is_directory(mount.folder / below, ignored) ? below : fs::path();
-}
-
-void lower_by_cgroup(MemoryRoom& room, const fs::path& folder, const CgroupFiles& files, const std::string& name) {
+void lower_by_cgroup(MemoryRoom& room, const fs::path& folder, const CgroupFiles& files, const std::string& name,
+                     Count count) {
   auto used = number_in(folder / files.usage);
   if (!used) return;
   for (const char* key : files.reclaimable) *used -= entry_in(folder / "memory.stat", key).value_or(0);
+  if (count == Count::kAll) used = 0;
   for (const char* file : files.limits) {
     const auto limit = number_in(folder / file);
     if (limit) lower(room, *limit - *used, std::string(file) + " of cgroup " + name + ", " + mebibytes(*limit));
   }
 }
 
-void lower_by_cgroups(MemoryRoom& room, const fs::path& proc) {
-  for (const auto& mount : memory_mounts(proc)) {
-    const auto cgroup = own_cgroup(proc, mount.unified);
-    if (!cgroup) continue;
-    for (auto below = below_mount(mount, *cgroup);; below = below.parent_path()) {
-      const auto name = below.empty() ? mount.root : (fs::path(mount.root) / below).string();
-      lower_by_cgroup(room, mount.folder / below, mount.unified ? kVersion2 : kVersion1, name);
-      if (below.empty()) break;
-    }
-  }
+void lower_by_cgroups(MemoryRoom& room, const fs::path& proc, Count count) {
+  for (const Cgroup& group : own_cgroups(proc, "memory"))
+    lower_by_cgroup(room, group.folder, group.is_unified ? kVersion2 : kVersion1, group.name, count);
 }
 
 }  // namespace
@@ -185,7 +117,16 @@ MemoryRoom memory_room(const MemorySources& sources) {
   };
   limited(sources.address_space, "VmSize:", "RLIMIT_AS (ulimit -v)");
   limited(sources.data_segment, "VmData:", "RLIMIT_DATA (ulimit -d)");
-  lower_by_cgroups(room, sources.proc);
+  lower_by_cgroups(room, sources.proc, Count::kFree);
+  return room;
+}
+
+MemoryRoom whole_memory(const MemorySources& sources) {
+  MemoryRoom room{std::numeric_limits<std::int64_t>::max(), "no known limit"};
+  if (const auto total = kibibytes_in(sources.proc / "meminfo", "MemTotal:")) {
+    lower(room, *total, "the machine's memory");
+  }
+  lower_by_cgroups(room, sources.proc, Count::kAll);
   return room;
 }
 
@@ -193,4 +134,4 @@ std::string mebibytes(std::int64_t bytes) {
   return bytes < kMebibyte ? fmt::format("{} bytes", bytes) : fmt::format("{} MiB", bytes / kMebibyte);
 }
 
-}  // namespace esper::data
+}  // namespace esper::base

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace esper::data {
+namespace esper::base {
 
 // Where the limits are read.
 struct MemorySources {
@@ -29,7 +29,10 @@ struct MemoryRoom {
 // memory.limit_in_bytes less what is in use, the page cache of files not counted. What cannot be read bounds nothing.
 MemoryRoom memory_room(const MemorySources& sources);
 
+// What these cgroups and the machine allow in all, used or not.
+MemoryRoom whole_memory(const MemorySources& sources);
+
 // "12 MiB"; "740 bytes" below one.
 std::string mebibytes(std::int64_t bytes);
 
-}  // namespace esper::data
+}  // namespace esper::base

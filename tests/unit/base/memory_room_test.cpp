@@ -1,22 +1,28 @@
-#include "data/files/memory_room.h"
+#include "base/memory_room.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
 
-#include "unit/data/test_files.h"
+#include "support/temporary_folder.h"
 
-namespace esper::data::test {
+namespace esper::base::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
 constexpr std::int64_t kMega = 1 << 20;
 
+void write_file(const std::filesystem::path& file, const std::string& text) {
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file) << text;
+}
+
 std::string mega(std::int64_t count) { return std::to_string(count * kMega) + "\n"; }
 
 // A machine with 1000 MiB available, and a process with 100 MiB mapped, 60 of them data.
 struct Machine {
-  TempFolder folder;
+  esper::test::TemporaryFolder folder;
   std::filesystem::path proc = folder / "proc", cgroup = folder / "cgroup of a test";
 
   Machine() {
@@ -49,6 +55,7 @@ struct Machine {
 TEST_CASE("memory: what the machine has available bounds it where nothing else does") {
   const Machine machine;
   CHECK(machine.room().bytes == 1000 * kMega);
+  CHECK(whole_memory({machine.proc, {}, {}}).bytes == 8000000 * 1024LL);
   CHECK_THAT(machine.room().limit, ContainsSubstring("available memory"));
   CHECK(memory_room({machine.folder / "none", {}, {}}).limit == "no known limit");
 }
@@ -79,6 +86,7 @@ TEST_CASE("memory: the least of memory.max and memory.high from the own cgroup u
   machine.group("", mega(300), "max\n", 290);
   CHECK(machine.room().bytes == 10 * kMega);
   CHECK(machine.room().limit == "memory.max of cgroup /, 300 MiB");
+  CHECK(whole_memory({machine.proc, {}, {}}).bytes == 300 * kMega);
   machine.group("a/other", mega(1), "max\n", 0);
   CHECK(machine.room().bytes == 10 * kMega);
 }
@@ -122,4 +130,4 @@ TEST_CASE("memory: this machine's own figures are read") {
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::base::test
