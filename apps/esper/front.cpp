@@ -29,6 +29,11 @@ bool takes_value(const CLI::App& app, const std::string& option) {
   return known != nullptr && known->get_items_expected_max() > 0;
 }
 
+// Whether the command is one without a further command, too: `esper sweep FILE` beside `esper sweep show 1`.
+bool takes_word(const CLI::App& app) {
+  return std::ranges::any_of(app.get_options(), [](const CLI::Option* option) { return option->get_positional(); });
+}
+
 // Down the tree of commands, as far as the words go.
 struct Walk {
   const CLI::App* last;
@@ -48,7 +53,7 @@ Walk follow(const CLI::App& root, const std::vector<std::string>& words) {
       continue;
     }
     if (std::find(names.begin(), names.end(), word) == names.end()) {
-      walk.stranger = word;
+      if (!takes_word(*walk.last)) walk.stranger = word;
       break;
     }
     walk.last = walk.last->get_subcommand(word);
@@ -108,6 +113,7 @@ void build_front(Front& front) {
   add_submit(front);
   add_jobs(front);
   add_job(front);
+  add_sweep(front);
   add_logs(front);
   add_daemon(front);
   add_bench(front);

@@ -38,6 +38,7 @@ void add_daemon(Front& front);
 void add_submit(Front& front);
 void add_jobs(Front& front);
 void add_job(Front& front);
+void add_sweep(Front& front);
 void add_logs(Front& front);
 void add_doctor(Front& front);
 void add_completion(Front& front);

@@ -37,7 +37,7 @@ class ConfigurationCheck {
 
   void check(const Configuration& configuration) {
     const auto assignments = assignments_of(sweep_, configuration);
-    const LoadedConfig loaded = config::read_run_config(sweep_.settings.config, assignments);
+    const LoadedConfig loaded = read_with(sweep_, assignments);
     for (const Problem& problem : loaded.problems) add(problem, configuration, assignments);
     if (loaded.problems.empty()) check_figures(loaded.config, assignments);
   }
@@ -90,6 +90,12 @@ class ConfigurationCheck {
   std::vector<Problem> problems_;
 };
 
+std::string resolved(const Sweep& sweep, const std::vector<std::string>& assignments) {
+  auto loaded = read_with(sweep, assignments);
+  if (!loaded.problems.empty()) throw base::ConfigError(std::move(loaded.problems));
+  return config::resolved_yaml(loaded.config);
+}
+
 }  // namespace
 
 base::Expected<LoadedConfig> read_run_file(const std::string& path) {
@@ -103,6 +109,25 @@ base::Expected<LoadedConfig> read_run_file(const std::string& path) {
                          path);
   }
   return config::read_run_config(path);
+}
+
+std::string run_file_text(const LoadedConfig& run_file) {
+  return config::given_yaml(run_file.config,
+                            [&](std::string_view path) { return run_file.origins.contains(std::string(path)); });
+}
+
+LoadedConfig read_with(const Sweep& sweep, const std::vector<std::string>& assignments) {
+  const std::string& path = sweep.settings.config;
+  return sweep.run_text ? config::read_run_config_text(*sweep.run_text, path, assignments)
+                        : config::read_run_config(path, assignments);
+}
+
+std::string trial_run_file(const Sweep& sweep, const Configuration& configuration, std::uint64_t seed,
+                           std::optional<int> epochs) {
+  auto assignments = assignments_of(sweep, configuration);
+  assignments.push_back(fmt::format("seed={}", seed));
+  if (epochs) assignments.push_back(fmt::format("epochs={}", *epochs));
+  return resolved(sweep, assignments);
 }
 
 std::vector<Problem> check_configurations(const Sweep& sweep, const std::vector<Configuration>& configurations,
@@ -122,7 +147,7 @@ std::string best_run_file(const Sweep& sweep, std::size_t configuration) {
   if (sweep.settings.method == Method::kHalving) {
     assignments.push_back("epochs=" + std::to_string(sweep.settings.halving.max_epochs));
   }
-  return config::resolved_yaml(config::load_run_config(sweep.settings.config, assignments));
+  return resolved(sweep, assignments);
 }
 
 }  // namespace esper::sweep

@@ -1,6 +1,8 @@
 #pragma once
 // The run file of a sweep, and what it makes of the sweep's configurations. Any thread.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,18 @@ namespace esper::sweep {
 // The run file alone, or why there is none. Of a file that is something else nothing is shown: the sweep file may come
 // from somebody who cannot read it.
 base::Expected<config::LoadedConfig> read_run_file(const std::string& path);
+
+// All that the run file gives, with what it extends, as a text that stands alone: with a configuration's assignments it
+// is read as the file is (Sweep::run_text).
+std::string run_file_text(const config::LoadedConfig& run_file);
+
+// The sweep's run file with assignments on top.
+config::LoadedConfig read_with(const Sweep& sweep, const std::vector<std::string>& assignments);
+
+// The run file of one job, as a run file that stands alone: every field. `configuration`: of configurations(). Throws
+// base::ConfigError where the run file does not take it.
+std::string trial_run_file(const Sweep& sweep, const Configuration& configuration, std::uint64_t seed,
+                           std::optional<int> epochs);
 
 // Where problems of configurations belong.
 struct SweepPlaces {

@@ -6,58 +6,12 @@
 
 #include "base/names.h"
 #include "base/text/aligned.h"
-#include "base/text/json_struct.h"
 #include "base/text/printable.h"
-#include "sweep/summary.h"
+#include "sweep/summary_json.h"
 
 namespace esper::sweep {
 
 using base::aligned;
-using base::json_member;
-
-constexpr auto names(SeedFigure::State) {
-  using S = SeedFigure::State;
-  return std::array{std::pair{S::kPending, "pending"}, std::pair{S::kDone, "done"}, std::pair{S::kFailed, "failed"}};
-}
-
-constexpr auto json_members(const SeedFigure*) {
-  return std::tuple{json_member("seed", &SeedFigure::seed), json_member("state", &SeedFigure::state),
-                    json_member("value", &SeedFigure::value)};
-}
-
-constexpr auto json_members(const SummaryRow*) {
-  using R = SummaryRow;
-  return std::tuple{json_member("configuration", &R::configuration),
-                    json_member("parameters", &R::parameters),
-                    json_member("epochs", &R::epochs),
-                    json_member("seeds", &R::seeds),
-                    json_member("done", &R::done),
-                    json_member("failed", &R::failed),
-                    json_member("mean", &R::mean),
-                    json_member("half_width", &R::half_width)};
-}
-
-constexpr auto json_members(const Comparison*) {
-  using C = Comparison;
-  return std::tuple{json_member("best", &C::best),
-                    json_member("second", &C::second),
-                    json_member("pairs", &C::pairs),
-                    json_member("lead", &C::lead),
-                    json_member("low", &C::low),
-                    json_member("high", &C::high),
-                    json_member("excludes_zero", &C::excludes_zero)};
-}
-
-constexpr auto json_members(const Summary*) {
-  using S = Summary;
-  return std::tuple{json_member("name", &S::name),
-                    json_member("metric", &S::metric),
-                    json_member("goal", &S::goal),
-                    json_member("complete", &S::complete),
-                    json_member("rows", &S::rows),
-                    json_member("best", &S::best),
-                    json_member("comparison", &S::comparison)};
-}
 
 namespace {
 

@@ -102,6 +102,8 @@ struct Parameter {
 
 struct Sweep {
   SweepSettings settings;
+  // The run file's text, of a sweep that was stored with it. None: the file of settings.config is read.
+  std::optional<std::string> run_text;
   std::vector<std::uint64_t> seeds;
   std::vector<Parameter> parameters;
 };

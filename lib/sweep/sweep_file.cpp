@@ -25,8 +25,12 @@ namespace {
 // What is read of a sweep file, step by step; each may add problems.
 class SweepFile {
  public:
-  SweepFile(LoadedSweep& out, std::string file)
-      : out_(out), settings_(out.sweep.settings), reader_(out.sweep, out.problems), file_(std::move(file)) {}
+  SweepFile(LoadedSweep& out, std::string file, Configurations checked)
+      : out_(out),
+        settings_(out.sweep.settings),
+        reader_(out.sweep, out.problems),
+        file_(std::move(file)),
+        checked_(checked) {}
 
   void read(const YamlDocument& document) {
     out_.problems = document.problems;
@@ -81,6 +85,11 @@ class SweepFile {
       reader_.report("config", "is missing; name the run file, relative to the folder of this one");
       return std::nullopt;
     }
+    if (out_.sweep.run_text) {
+      auto stored = read_with(out_.sweep, {});
+      run_problems_ = std::move(stored.problems);
+      return std::move(stored.config);
+    }
     settings_.config = (std::filesystem::path(file_).parent_path() / settings_.config).string();
     auto loaded = read_run_file(settings_.config);
     if (!loaded) {
@@ -107,7 +116,7 @@ class SweepFile {
     if (!is_given("halving.max_epochs")) settings_.halving.max_epochs = run.epochs;
     if (settings_.method == Method::kHalving) check_rungs();
     check_jobs();
-    if (!out_.problems.empty()) return;
+    if (!out_.problems.empty() || checked_ == Configurations::kTrusted) return;
     const auto all = configurations(out_.sweep);
     warn(all.size());
     out_.problems = check_configurations(
@@ -159,12 +168,13 @@ class SweepFile {
   SweepSettings& settings_;
   SweepReader reader_;
   std::string file_;
+  Configurations checked_;
   std::vector<Problem> run_problems_;
 };
 
 LoadedSweep read_document(const YamlDocument& document, const std::string& file) {
   LoadedSweep out;
-  SweepFile(out, file).read(document);
+  SweepFile(out, file, Configurations::kChecked).read(document);
   return out;
 }
 
@@ -174,6 +184,14 @@ LoadedSweep read_sweep(const std::string& path) { return read_document(config::r
 
 LoadedSweep read_sweep_text(std::string_view text, const std::string& file) {
   return read_document(config::parse_yaml(text, file), file);
+}
+
+LoadedSweep read_stored_sweep(const SweepTexts& texts, Configurations configurations) {
+  static const std::string kName = "sweep";  // what places show
+  LoadedSweep out;
+  out.sweep.run_text = std::string(texts.run_file);
+  SweepFile(out, kName, configurations).read(config::parse_yaml(texts.sweep, kName));
+  return out;
 }
 
 Sweep load_sweep(const std::string& path) {

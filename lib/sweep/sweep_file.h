@@ -21,6 +21,15 @@ LoadedSweep read_sweep(const std::string& path);
 // The same for a text. `file`: what places show; its folder is where `config` is looked up.
 LoadedSweep read_sweep_text(std::string_view text, const std::string& file);
 
+// What was stored of a sweep: the sweep file's text and that of its run file (run_file_text()), which is read instead
+// of the file that `config` names.
+struct SweepTexts {
+  std::string_view sweep, run_file;
+};
+// kTrusted: each configuration was checked before.
+enum class Configurations { kChecked, kTrusted };
+LoadedSweep read_stored_sweep(const SweepTexts& texts, Configurations configurations);
+
 // Throws base::ConfigError (exit 2) with all problems.
 Sweep load_sweep(const std::string& path);
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <random>
 #include <system_error>
 
 #include "base/descriptor.h"
@@ -71,6 +72,15 @@ void start_daemon(const std::string& state_dir) {
 
 }  // namespace
 
+std::string new_submission_token() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+std::string absolute_path(const std::string& path) {
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
 std::string own_program() {
   std::error_code failed;
   const auto path = std::filesystem::read_symlink("/proc/self/exe", failed);
@@ -100,7 +110,7 @@ std::string state_dir_of(const DaemonAddress& address) {
       throw Error(ExitCode::kConfig, "there is no home folder for the daemon's state: give --state-dir DIR");
     path = (state.empty() ? home + "/.local/state" : state) + "/esper/daemon";
   }
-  return std::filesystem::absolute(path).lexically_normal().string();
+  return absolute_path(path);
 }
 
 nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method, const std::string& target,

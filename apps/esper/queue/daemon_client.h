@@ -28,6 +28,10 @@ std::string state_dir_of(const DaemonAddress& address);
 nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method, const std::string& target,
                           const nlohmann::json& body = nullptr, StartDaemon start = StartDaemon::kNo);
 
+// Of a submission: sent again where the answer was lost, it is the same submission.
+std::string new_submission_token();
+std::string absolute_path(const std::string& path);
+
 // This program's own file.
 std::string own_program();
 

@@ -24,6 +24,7 @@ using base::ExitCode;
 struct ListOptions {
   DaemonAddress address;
   std::string states, name;
+  std::int64_t sweep = 0;
 };
 
 struct JobOptions {
@@ -41,6 +42,7 @@ int list(const ListOptions& options) {
   std::string target = "/v1/jobs?limit=100000";
   if (!options.states.empty()) target += "&state=" + http::percent_encoded(options.states);
   if (!options.name.empty()) target += "&name=" + http::percent_encoded(options.name);
+  if (options.sweep > 0) target += fmt::format("&sweep={}", options.sweep);
   const auto answer = ask_daemon(options.address, "GET", target);
   if (options.address.json) {
     print_json(answer);
@@ -137,6 +139,7 @@ void add_jobs(Front& front) {
   command->add_option("--state", options->states, "Only of these states: " + base::all_names<jobs::JobState>())
       ->type_name("STATE,...");
   command->add_option("--name", options->name, "Only of this name")->type_name("NAME");
+  command->add_option("--sweep", options->sweep, "Only of this sweep")->type_name("SWEEP")->check(CLI::PositiveNumber);
   add_daemon_options(*command, options->address);
   command->callback([&front, options] { front.run = [options] { return list(*options); }; });
 }

@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <memory>
-#include <random>
 
 #include "base/error.h"
 #include "base/text/byte_size.h"
@@ -31,25 +30,17 @@ std::int64_t bytes_in(const std::string& text) {
   return *bytes;
 }
 
-// Sent again with an answer that was lost, it is the same submission.
-std::string new_token() {
-  std::random_device random;
-  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
-}
-
-std::string absolute(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().string(); }
-
 int submit(SubmitOptions options) {
   const config::RunConfig config = load_or_throw(options.config).config;
   jobs::Submission& submission = options.submission;
   submission.config = config::resolved_yaml(config);
   submission.folder = std::filesystem::current_path().string();
-  submission.runs_dir = absolute(config.runs_dir);
-  if (!submission.run_dir.empty()) submission.run_dir = absolute(submission.run_dir);
+  submission.runs_dir = absolute_path(config.runs_dir);
+  if (!submission.run_dir.empty()) submission.run_dir = absolute_path(submission.run_dir);
   if (submission.name.empty()) submission.name = config.name;
   submission.needs.threads = config.device.threads;
   if (!options.memory.empty()) submission.needs.memory_bytes = bytes_in(options.memory);
-  submission.token = new_token();
+  submission.token = new_submission_token();
   const auto start = options.no_daemon_start ? StartDaemon::kNo : StartDaemon::kIfNeeded;
   options.address.json = options.config.json;
   const auto job = ask_daemon(options.address, "POST", "/v1/jobs", base::to_json(submission), start);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "base/hash.h"
 #include "config/fields/field_table.h"
@@ -36,16 +37,36 @@ std::uint64_t hash_of_training(const RunConfig& config, DataPaths paths) {
   return fnv1a(json.dump());
 }
 
+void append_line(std::string& text, const FieldRow& row) {
+  const auto depth = static_cast<std::size_t>(std::count(row.path.begin(), row.path.end(), '.'));
+  text.append(2 * depth, ' ').append(row.key()).append(":");
+  if (!row.is_section()) text.append(" ").append(field_yaml(row.value));
+  text.append("\n");
+}
+
 }  // namespace
 
 std::string resolved_yaml(const RunConfig& config) {
   RunConfig copy = config;
   std::string text;
-  for (const FieldRow& row : field_table(copy)) {
-    const auto depth = static_cast<std::size_t>(std::count(row.path.begin(), row.path.end(), '.'));
-    text.append(2 * depth, ' ').append(row.key()).append(":");
-    if (!row.is_section()) text.append(" ").append(field_yaml(row.value));
-    text.append("\n");
+  for (const FieldRow& row : field_table(copy)) append_line(text, row);
+  return text;
+}
+
+std::string given_yaml(const RunConfig& config, const std::function<bool(std::string_view path)>& is_given) {
+  RunConfig copy = config;
+  std::string text;
+  std::vector<const FieldRow*> sections;  // that the row lies in and that have no line yet, the outermost first
+  const auto rows = field_table(copy);
+  for (const FieldRow& row : rows) {
+    std::erase_if(sections, [&](const FieldRow* section) { return !row.path.starts_with(section->path + "."); });
+    if (row.is_section()) {
+      sections.push_back(&row);
+    } else if (is_given(row.path)) {
+      for (const FieldRow* section : sections) append_line(text, *section);
+      sections.clear();
+      append_line(text, row);
+    }
   }
   return text;
 }

@@ -2,8 +2,10 @@
 // A RunConfig as text, and what identifies it.
 
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "config/run_config.h"
 
@@ -11,6 +13,9 @@ namespace esper::config {
 
 // Every field, defaults included, in declared order; loads back to an equal config.
 std::string resolved_yaml(const RunConfig& config);
+// The fields that were given alone, as a run file that extends nothing. With further assignments it loads to what the
+// files with these load to, which a resolved one need not: defaults follow other fields where they were not given.
+std::string given_yaml(const RunConfig& config, const std::function<bool(std::string_view path)>& is_given);
 nlohmann::ordered_json resolved_json(const RunConfig& config);
 
 // FNV-1a (64 bit) of the resolved JSON, the same on every machine.

@@ -35,7 +35,8 @@ std::optional<std::vector<JobState>> states_in(const std::string& text) {
   return states;
 }
 
-std::optional<std::int64_t> limit_in(std::string_view text) {
+// From 1 on.
+std::optional<std::int64_t> number_in(std::string_view text) {
   std::int64_t number = 0;
   const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
   if (read.ec != std::errc() || read.ptr != text.data() + text.size() || number < 1) return std::nullopt;
@@ -51,10 +52,10 @@ base::Expected<JobFilter> filter_of(const Request& request) {
       filter.states = *states;
     } else if (name == "name") {
       filter.name = value;
-    } else if (const auto number = limit_in(value); name == "limit" && number) {
-      filter.most = *number;
+    } else if (const auto number = number_in(value); number && (name == "limit" || name == "sweep")) {
+      (name == "limit" ? filter.most : filter.sweep) = *number;
     } else {
-      return base::failure(fmt::format("unknown parameter, or value: {}; known: state, name, limit", name));
+      return base::failure(fmt::format("unknown parameter, or value: {}; known: state, name, sweep, limit", name));
     }
   }
   return filter;
@@ -107,8 +108,9 @@ Response JobRoutes::show(JobId id) {
 }
 
 Response JobRoutes::config(JobId id) {
-  if (!store_.find(id)) return no_such(id);
-  return {.content_type = "application/yaml", .body = store_.config_of(id)};
+  const auto job = store_.find(id);
+  if (!job) return no_such(id);
+  return {.content_type = "application/yaml", .body = queue_.run_file_of(*job)};
 }
 
 Response JobRoutes::change(const Request& request, JobId id) {

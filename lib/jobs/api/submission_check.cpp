@@ -4,8 +4,10 @@
 #include <system_error>
 #include <vector>
 
+#include "base/text/joined.h"
 #include "base/text/problem.h"
 #include "config/loading/load.h"
+#include "sweep/sweep_file.h"
 
 namespace esper::jobs {
 namespace {
@@ -19,15 +21,18 @@ bool is_job_name(const std::string& name) {
          name[0] != '.';
 }
 
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return is_absolute_path(path) && std::filesystem::is_directory(path, ignored);
+}
+
 }  // namespace
 
 std::string mistakes_in(const Submission& submission) {
   std::vector<std::string> mistakes;
   if (!is_job_name(submission.name))
     mistakes.push_back("name: needs 1 to 200 characters, no \"/\" and no line end, and may not begin with a dot");
-  std::error_code ignored;
-  if (!is_absolute_path(submission.folder) || !std::filesystem::is_directory(submission.folder, ignored))
-    mistakes.push_back("folder: needs the absolute path of a folder that exists");
+  if (!is_folder(submission.folder)) mistakes.push_back("folder: needs the absolute path of a folder that exists");
   if (!is_absolute_path(submission.run_dir.empty() ? submission.runs_dir : submission.run_dir))
     mistakes.push_back("run_dir, or runs_dir: needs an absolute path");
   const auto& needs = submission.needs;
@@ -35,9 +40,17 @@ std::string mistakes_in(const Submission& submission) {
     mistakes.push_back("needs: no number may be below 0");
   for (const auto& problem : config::read_run_config_text(submission.config, "config").problems)
     mistakes.push_back("config: " + base::to_string(problem));
-  std::string text;
-  for (const auto& mistake : mistakes) text += (text.empty() ? "" : "; ") + mistake;
-  return text;
+  return base::joined(mistakes, "; ");
+}
+
+std::string mistakes_in(const SweepSubmission& submission) {
+  std::vector<std::string> mistakes;
+  if (!is_folder(submission.folder)) mistakes.push_back("folder: needs the absolute path of a folder that exists");
+  if (!is_absolute_path(submission.runs_dir)) mistakes.push_back("runs_dir: needs an absolute path");
+  if (submission.gpus < 0) mistakes.push_back("gpus: may not be below 0");
+  const auto read = sweep::read_stored_sweep({submission.sweep, submission.run_file}, sweep::Configurations::kChecked);
+  for (const auto& problem : read.problems) mistakes.push_back(base::to_string(problem));
+  return base::joined(mistakes, "; ");
 }
 
 }  // namespace esper::jobs

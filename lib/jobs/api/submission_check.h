@@ -4,10 +4,12 @@
 #include <string>
 
 #include "jobs/job/job.h"
+#include "jobs/job/sweep_record.h"
 
 namespace esper::jobs {
 
 // Everything that is wrong with it, for its user; empty: it can be queued.
 std::string mistakes_in(const Submission& submission);
+std::string mistakes_in(const SweepSubmission& submission);
 
 }  // namespace esper::jobs

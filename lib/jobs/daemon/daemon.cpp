@@ -21,6 +21,7 @@
 #include "http/server.h"
 #include "jobs/api/daemon_routes.h"
 #include "jobs/api/job_routes.h"
+#include "jobs/api/sweep_routes.h"
 #include "jobs/daemon/token_file.h"
 #include "jobs/database/schema.h"
 #include "nissa/log.h"
@@ -83,12 +84,15 @@ class Daemon {
  public:
   explicit Daemon(const DaemonOptions& options)
       : store_(open_database(options.state_dir + "/jobs.db")),
-        queue_(loop_, store_, setup_of(options), [this](const Job& job) { publish(job); }),
+        sweeps_(store_),
+        queue_(loop_, store_, sweeps_, setup_of(options), [this](const Job& job) { publish(job); }),
         job_routes_(store_, queue_),
+        sweep_routes_(sweeps_, queue_),
         daemon_routes_(store_, queue_, facts_of(options), [this] { stop(); }),
         server_(loop_, [this](const http::Request& request) { return router_.answer(request); }),
         signals_(loop_, SIGTERM, SIGINT, SIGCHLD) {
     job_routes_.add_to(router_);
+    sweep_routes_.add_to(router_);
     daemon_routes_.add_to(router_);
   }
 
@@ -150,8 +154,10 @@ class Daemon {
 
   boost::asio::io_context loop_{1};
   JobStore store_;
+  Sweeps sweeps_;
   Queue queue_;
   JobRoutes job_routes_;
+  SweepRoutes sweep_routes_;
   DaemonRoutes daemon_routes_;
   Router router_;
   http::Server server_;

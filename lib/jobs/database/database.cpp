@@ -41,6 +41,11 @@ Statement& Statement::bind(std::string_view value) {
   return *this;
 }
 
+Statement& Statement::bind_real(double value) {
+  check(sqlite3_bind_double(statement_.get(), ++bound_, value), "cannot bind a number");
+  return *this;
+}
+
 Statement& Statement::bind_nothing() {
   check(sqlite3_bind_null(statement_.get(), ++bound_), "cannot bind nothing");
   return *this;
@@ -55,9 +60,13 @@ bool Statement::step() {
 void Statement::run() {
   while (step()) {
   }
+  sqlite3_reset(statement_.get());
+  bound_ = 0;
 }
 
 std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+
+double Statement::real(int column) const { return sqlite3_column_double(statement_.get(), column); }
 
 std::string Statement::text(int column) const {
   const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
@@ -85,7 +94,9 @@ void Database::run(const std::string& sql) {
   if (code != SQLITE_OK) fail_with(connection_.get(), "database: cannot carry out a statement", code);
 }
 
-Transaction::Transaction(Database& database) : database_(database) { database_.run("BEGIN IMMEDIATE"); }
+Transaction::Transaction(Database& database) : database_(database), open_(!database.is_in_transaction()) {
+  if (open_) database_.run("BEGIN IMMEDIATE");
+}
 
 Transaction::~Transaction() {
   if (!open_) return;
@@ -96,6 +107,7 @@ Transaction::~Transaction() {
 }
 
 void Transaction::commit() {
+  if (!open_) return;
   if (base::fault::hit("jobs.before_commit")) ::kill(::getpid(), SIGKILL);
   database_.run("COMMIT");
   open_ = false;

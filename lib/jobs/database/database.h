@@ -29,13 +29,16 @@ class Statement {
   // Parameters count from 1, in the order of the question marks.
   Statement& bind(std::int64_t value);
   Statement& bind(std::string_view value);
+  // One that is not a number is stored as nothing.
+  Statement& bind_real(double value);
   Statement& bind_nothing();
   // True: there is a row to read.
   bool step();
-  // To the end; for statements without rows.
+  // To the end; for statements without rows. Then parameters can be bound anew, from the first.
   void run();
   // Of the row; columns count from 0.
   std::int64_t integer(int column) const;
+  double real(int column) const;
   std::string text(int column) const;
   bool is_nothing(int column) const;
 
@@ -61,6 +64,7 @@ class Database {
   // Several statements without rows.
   void run(const std::string& sql);
   std::int64_t last_id() const { return sqlite3_last_insert_rowid(connection_.get()); }
+  bool is_in_transaction() const { return sqlite3_get_autocommit(connection_.get()) == 0; }
 
  private:
   struct Close {
@@ -69,7 +73,8 @@ class Database {
   std::unique_ptr<sqlite3, Close> connection_;
 };
 
-// All or nothing: rolled back at the end of its life unless committed.
+// All or nothing: rolled back at the end of its life unless committed. One within another belongs to it: it is
+// committed with it, and where it is not, neither may the outer one be.
 class Transaction {
  public:
   explicit Transaction(Database& database);
@@ -80,7 +85,7 @@ class Transaction {
 
  private:
   Database& database_;
-  bool open_ = true;
+  bool open_;  // false: committed, or within another one
 };
 
 }  // namespace esper::jobs

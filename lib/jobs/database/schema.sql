@@ -58,3 +58,43 @@ CREATE TABLE settings (
   name TEXT PRIMARY KEY,
   value TEXT NOT NULL
 ) WITHOUT ROWID;
+
+-- version 2
+-- What a run is trained to, where that is more or less than its run file says; 0: as the run file says.
+ALTER TABLE jobs ADD COLUMN epochs INTEGER NOT NULL DEFAULT 0;
+
+-- Both texts are those of the time of submission: the files may have changed since.
+CREATE TABLE sweeps (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  name TEXT NOT NULL,
+  state TEXT NOT NULL,
+  sweep_text TEXT NOT NULL,
+  run_text TEXT NOT NULL,
+  folder TEXT NOT NULL,
+  run_dir TEXT NOT NULL,
+  submitted_ms INTEGER NOT NULL,
+  ended_ms INTEGER NOT NULL DEFAULT 0,
+  uid INTEGER NOT NULL,
+  token TEXT UNIQUE
+);
+CREATE INDEX sweeps_by_state ON sweeps (state);
+
+-- The jobs of a sweep: which of its configurations and seeds, the rung of halving that it is to reach, and whether it
+-- has its turn.
+CREATE TABLE trials (
+  job INTEGER PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
+  sweep INTEGER NOT NULL REFERENCES sweeps (id),
+  configuration INTEGER NOT NULL,
+  seed INTEGER NOT NULL,
+  rung INTEGER NOT NULL DEFAULT 0,
+  turn TEXT NOT NULL
+);
+CREATE INDEX trials_by_sweep ON trials (sweep, configuration, seed);
+
+-- Of each rung that a trial reached; the run's summary.json has the last one alone. NULL: no number.
+CREATE TABLE results (
+  job INTEGER NOT NULL REFERENCES trials (job) ON DELETE CASCADE,
+  rung INTEGER NOT NULL,
+  value REAL,
+  PRIMARY KEY (job, rung)
+) WITHOUT ROWID;

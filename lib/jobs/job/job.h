@@ -17,12 +17,12 @@ namespace esper::jobs {
 using JobId = std::int64_t;  // from 1, in the order of submission
 
 enum class JobState {
-  kHeld,       // waits for the user: submitted with --hold
+  kHeld,       // waits for the user, as after --hold, or for its sweep
   kQueued,     // waits for resources, for other jobs, or for its delay after an interruption
   kStarting,   // about to be started: its processes may or may not exist yet
   kRunning,    // its processes exist
   kStopping,   // was told to save and stop
-  kPaused,     // saved and stopped; the user continues it
+  kPaused,     // saved and stopped; the user, or its sweep, continues it
   kSucceeded,  // from here on nothing follows
   kFailed,
   kCancelled,
@@ -72,16 +72,18 @@ struct Submission {
   bool hold = false;
   // Chosen by the client: a repeated submission with the same token is the same job. Empty: none.
   std::string token{};
-  std::int64_t sweep = 0;  // that it belongs to; 0: none
+  // Of the daemon's own submissions alone; not in JSON.
+  std::int64_t sweep = 0;   // that it belongs to; 0: none
+  std::int64_t epochs = 0;  // Job::epochs
 };
 constexpr auto json_members(const Submission*) {
   using base::json_member;
   using S = Submission;
-  return std::tuple{
-      json_member("name", &S::name),       json_member("config", &S::config),     json_member("folder", &S::folder),
-      json_member("run_dir", &S::run_dir), json_member("runs_dir", &S::runs_dir), json_member("priority", &S::priority),
-      json_member("after", &S::after),     json_member("needs", &S::needs),       json_member("hold", &S::hold),
-      json_member("token", &S::token),     json_member("sweep", &S::sweep)};
+  return std::tuple{json_member("name", &S::name),         json_member("config", &S::config),
+                    json_member("folder", &S::folder),     json_member("run_dir", &S::run_dir),
+                    json_member("runs_dir", &S::runs_dir), json_member("priority", &S::priority),
+                    json_member("after", &S::after),       json_member("needs", &S::needs),
+                    json_member("hold", &S::hold),         json_member("token", &S::token)};
 }
 
 // Times are milliseconds since the UNIX epoch, for people: nothing is decided by them. 0: not yet.
@@ -102,8 +104,9 @@ struct Job {
   std::string checkpoint{};        // the newest one when the last attempt ended
   std::optional<int> exit_code{};  // of the last attempt
   std::int64_t submitted_ms = 0, started_ms = 0, ended_ms = 0;
-  std::int64_t uid = 0;    // who submitted it
-  std::int64_t sweep = 0;  // 0: none
+  std::int64_t uid = 0;     // who submitted it
+  std::int64_t sweep = 0;   // 0: none
+  std::int64_t epochs = 0;  // that its run is trained to; 0: as its run file says
   bool operator==(const Job&) const = default;
 };
 constexpr auto json_members(const Job*) {
@@ -129,7 +132,8 @@ constexpr auto json_members(const Job*) {
                     json_member("started_ms", &J::started_ms),
                     json_member("ended_ms", &J::ended_ms),
                     json_member("uid", &J::uid),
-                    json_member("sweep", &J::sweep)};
+                    json_member("sweep", &J::sweep),
+                    json_member("epochs", &J::epochs)};
 }
 
 }  // namespace esper::jobs

@@ -30,6 +30,8 @@ constexpr std::array kMoves{
     Move{S::kRunning, S::kSucceeded},   //
     Move{S::kRunning, S::kFailed},      //
     Move{S::kRunning, S::kDiverged},    //
+    Move{S::kRunning, S::kPaused},      // reached its rung of a sweep, as does the next one
+    Move{S::kStarting, S::kPaused},     //
     Move{S::kStopping, S::kPaused},     //
     Move{S::kStopping, S::kQueued},     // made room for another one
     Move{S::kStopping, S::kCancelled},  //

@@ -43,7 +43,11 @@ bool has_run(const std::string& run_dir) {
 }
 
 std::vector<std::string> command_of(const std::string& program, const Job& job, const JobFolder& folder) {
-  if (has_run(job.run_dir)) return {program, "train", "--resume", job.run_dir, "--trust-program"};
+  if (has_run(job.run_dir)) {
+    std::vector<std::string> command{program, "train", "--resume", job.run_dir, "--trust-program"};
+    if (job.epochs > 0) command.insert(command.end(), {"--set", fmt::format("epochs={}", job.epochs)});
+    return command;
+  }
   return {program, "train", "--config", folder.run_file(), "--run-dir", job.run_dir};
 }
 

@@ -26,9 +26,11 @@ const std::vector<JobState> kActive{S::kStarting, S::kRunning, S::kStopping};
 
 }  // namespace
 
-Queue::Queue(boost::asio::io_context& loop, JobStore& store, QueueSetup setup, std::function<void(const Job&)> changed)
+Queue::Queue(boost::asio::io_context& loop, JobStore& store, Sweeps& sweeps, QueueSetup setup,
+             std::function<void(const Job&)> changed)
     : loop_(loop),
       store_(store),
+      sweeps_(sweeps),
       setup_(std::move(setup)),
       changed_(std::move(changed)),
       attempts_(loop, setup_.attempts, [this](JobId id, const AttemptEnd& end) { ended(id, end); }),
@@ -36,6 +38,7 @@ Queue::Queue(boost::asio::io_context& loop, JobStore& store, QueueSetup setup, s
 
 void Queue::save(const Job& job, const std::optional<Asked>& asked) {
   store_.save(job, asked);
+  if (job.sweep != 0 && !is_active(job.state)) sweeps_.touch(job.sweep);
   changed_(job);
 }
 
@@ -56,6 +59,7 @@ void Queue::recover() {
       finish(job, *end);
     }
   }
+  sweeps_.recover();
   schedule();
 }
 
@@ -130,7 +134,10 @@ std::string Queue::waiting_reason(const Job& job) const {
   return job.after.empty() ? "waits for its turn" : "waits for its turn, or for the jobs that it comes after";
 }
 
-// Once for all that happened in this turn of the loop.
+std::string Queue::run_file_of(const Job& job) {
+  return job.sweep == 0 ? store_.config_of(job.id) : sweeps_.run_file_of(job);
+}
+
 void Queue::schedule() {
   if (std::exchange(is_look_due_, true)) return;
   boost::asio::post(loop_, [this] {
@@ -162,6 +169,10 @@ void Queue::look() {
     save(job);
     schedule();
   }
+  for (const Job& job : sweeps_.drive(wall_ms())) {
+    changed_(job);
+    if (job.state == S::kStopping) attempts_.stop(job.id);
+  }
   if (is_draining_) return;
   const auto ready = startable();
   const auto active = store_.list({.states = kActive});
@@ -185,7 +196,9 @@ void Queue::start(Job job, const std::vector<std::int64_t>& gpus) {
   job.started_ms = wall_ms();
   save(job);
   try {
-    attempts_.start(job, store_.config_of(job.id));
+    attempts_.start(job, run_file_of(job));
+  } catch (const base::ConfigError& error) {
+    return finish(job, {.problem = error.what()});
   } catch (const std::system_error& error) {
     return finish(job, {.problem = error.what()});
   } catch (const base::IoError& error) {
@@ -206,11 +219,16 @@ void Queue::ended(JobId id, const AttemptEnd& end) {
 }
 
 void Queue::finish(Job job, const AttemptEnd& end) {
-  const bool asked = job.purpose != StopPurpose::kNone;
+  const StopPurpose purpose = job.purpose;
   settle(job, end, setup_.restarts);
-  if (job.state == S::kQueued && !asked) put_off(job);
+  if (job.state == S::kQueued && purpose == StopPurpose::kNone) put_off(job);
   if (is_terminal(job.state)) job.ended_ms = wall_ms();
-  save(job);
+  if (job.sweep != 0) {
+    sweeps_.save_end(job, purpose);
+    changed_(job);
+  } else {
+    save(job);
+  }
   nissa::log::info(fmt::format("job {} is {}: {}", job.id, base::name_of(job.state), job.reason));
 }
 

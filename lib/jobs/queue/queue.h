@@ -16,6 +16,7 @@
 #include "jobs/queue/attempts.h"
 #include "jobs/schedule/placement.h"
 #include "jobs/store/job_store.h"
+#include "jobs/sweeps/sweeps.h"
 
 namespace esper::jobs {
 
@@ -28,7 +29,8 @@ struct QueueSetup {
 class Queue {
  public:
   // `changed` is called for each job whose state changed.
-  Queue(boost::asio::io_context& loop, JobStore& store, QueueSetup setup, std::function<void(const Job&)> changed);
+  Queue(boost::asio::io_context& loop, JobStore& store, Sweeps& sweeps, QueueSetup setup,
+        std::function<void(const Job&)> changed);
 
   // Once, before anything else: adopts the processes that live, settles those that do not.
   void recover();
@@ -47,9 +49,13 @@ class Queue {
   bool is_draining() const { return is_draining_; }
   // Why a queued job does not run now; empty: nothing known.
   std::string waiting_reason(const Job& job) const;
+  // What the job trains with. Throws base::ConfigError where this version does not take the files of its sweep any
+  // more.
+  std::string run_file_of(const Job& job);
+  // Looks for what can begin and what is to stop, once for all that happened in this turn of the loop.
+  void schedule();
 
  private:
-  void schedule();
   void look();
   void start(Job job, const std::vector<std::int64_t>& gpus);
   void request_stop(Job& job, StopPurpose purpose);
@@ -61,6 +67,7 @@ class Queue {
 
   boost::asio::io_context& loop_;
   JobStore& store_;
+  Sweeps& sweeps_;
   const QueueSetup setup_;
   const std::function<void(const Job&)> changed_;
   Attempts attempts_;

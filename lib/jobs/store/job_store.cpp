@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "jobs/job/job_states.h"
+#include "jobs/store/stored_name.h"
 
 namespace esper::jobs {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 constexpr std::string_view kColumns =
     "id, name, state, purpose, reason, priority, threads, memory_bytes, gpus, assigned_gpus, folder, run_dir, "
     "attempts, "
-    "interruptions, cause, checkpoint, exit_code, submitted_ms, started_ms, ended_ms, uid, sweep, "
+    "interruptions, cause, checkpoint, exit_code, submitted_ms, started_ms, ended_ms, uid, sweep, epochs, "
     "(SELECT json_group_array(after) FROM dependencies WHERE job = jobs.id)";
 
 constexpr std::string_view kHopeless = "('failed', 'cancelled', 'diverged')";
@@ -25,19 +26,12 @@ std::vector<std::int64_t> list_in(const Statement& row, int column) {
   return nlohmann::json::parse(row.text(column)).get<std::vector<std::int64_t>>();
 }
 
-template <class Enum>
-Enum name_in(const Statement& row, int column) {
-  const auto value = base::from_name<Enum>(row.text(column));
-  if (!value) throw DatabaseError("database: unknown name " + row.text(column), SQLITE_CORRUPT, "damaged row");
-  return *value;
-}
-
 Job job_of(const Statement& row) {
   Job job;
   job.id = row.integer(0);
   job.name = row.text(1);
-  job.state = name_in<JobState>(row, 2);
-  job.purpose = name_in<StopPurpose>(row, 3);
+  job.state = stored_name<JobState>(row, 2);
+  job.purpose = stored_name<StopPurpose>(row, 3);
   job.reason = row.text(4);
   job.priority = row.integer(5);
   job.needs = {.threads = row.integer(6), .memory_bytes = row.integer(7), .gpus = row.integer(8)};
@@ -54,8 +48,14 @@ Job job_of(const Statement& row) {
   job.ended_ms = row.integer(19);
   job.uid = row.integer(20);
   job.sweep = row.integer(21);
-  job.after = list_in(row, 22);
+  job.epochs = row.integer(22);
+  job.after = list_in(row, 23);
   return job;
+}
+
+std::string reason_to_hold(const Submission& submission) {
+  if (!submission.hold) return "";
+  return submission.sweep == 0 ? "submitted with --hold" : "waits for its turn in its sweep";
 }
 
 std::string named_run(const Submission& submission, JobId id) {
@@ -81,28 +81,36 @@ void JobStore::note(const Asked& asked, JobId job) {
       .run();
 }
 
-void JobStore::insert(const Submission& submission, const Asked& asked) {
+JobId JobStore::insert(const Submission& submission, const Asked& asked) {
   auto row = database_.prepare(
       "INSERT INTO jobs (name, state, reason, priority, threads, memory_bytes, gpus, folder, run_dir, submitted_ms, "
       "uid, "
-      "sweep, token) VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, ?, ?)");
+      "sweep, epochs, token) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   row.bind(submission.name)
       .bind(base::name_of(submission.hold ? JobState::kHeld : JobState::kQueued))
-      .bind(submission.hold ? "submitted with --hold" : "")
+      .bind(reason_to_hold(submission))
       .bind(submission.priority)
       .bind(submission.needs.threads)
       .bind(submission.needs.memory_bytes)
       .bind(submission.needs.gpus)
       .bind(submission.folder)
+      .bind(submission.run_dir)
       .bind(asked.at_ms)
       .bind(asked.uid)
-      .bind(submission.sweep);
+      .bind(submission.sweep)
+      .bind(submission.epochs);
   if (submission.token.empty()) {
     row.bind_nothing();
   } else {
     row.bind(submission.token);
   }
   row.run();
+  return database_.last_id();
+}
+
+JobId JobStore::insert_trial(const Submission& submission, const Asked& asked) {
+  ESPER_CHECK(submission.sweep != 0 && !submission.run_dir.empty(), "a trial is a sweep's, with a run folder");
+  return insert(submission, asked);
 }
 
 base::Expected<Job> JobStore::submit(const Submission& submission, const Asked& asked) {
@@ -116,8 +124,7 @@ base::Expected<Job> JobStore::submit(const Submission& submission, const Asked& 
     const auto first = find(after);
     if (!first) return base::failure(fmt::format("there is no job {} to wait for", after));
   }
-  insert(submission, asked);
-  const JobId id = database_.last_id();
+  const JobId id = insert(submission, asked);
   database_.prepare("UPDATE jobs SET run_dir = ? WHERE id = ?").bind(named_run(submission, id)).bind(id).run();
   database_.prepare("INSERT INTO configs (job, yaml) VALUES (?, ?)").bind(id).bind(submission.config).run();
   for (const JobId after : submission.after)
@@ -186,7 +193,7 @@ void JobStore::save(const Job& job, const std::optional<Asked>& asked) {
       "UPDATE jobs SET name = ?, state = ?, purpose = ?, reason = ?, priority = ?, threads = ?, memory_bytes = ?, gpus "
       "= ?, "
       "assigned_gpus = ?, attempts = ?, interruptions = ?, cause = ?, checkpoint = ?, started_ms = ?, ended_ms = ?, "
-      "exit_code = ? WHERE id = ?");
+      "epochs = ?, exit_code = ? WHERE id = ?");
   row.bind(job.name)
       .bind(base::name_of(job.state))
       .bind(base::name_of(job.purpose))
@@ -201,7 +208,8 @@ void JobStore::save(const Job& job, const std::optional<Asked>& asked) {
       .bind(job.cause)
       .bind(job.checkpoint)
       .bind(job.started_ms)
-      .bind(job.ended_ms);
+      .bind(job.ended_ms)
+      .bind(job.epochs);
   if (job.exit_code) {
     row.bind(std::int64_t{*job.exit_code});
   } else {

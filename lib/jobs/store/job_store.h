@@ -34,6 +34,9 @@ class JobStore {
 
   // The new job, or the one that was made for this token before. Fails where a job of `after` does not exist.
   base::Expected<Job> submit(const Submission& submission, const Asked& asked);
+  // A job of a sweep, which makes its run file when it begins. Within the caller's transaction, and without a line in
+  // the audit log: the sweep has one.
+  JobId insert_trial(const Submission& submission, const Asked& asked);
   std::optional<Job> find(JobId id);
   // In the order of their ids.
   std::vector<Job> list(const JobFilter& filter);
@@ -42,15 +45,17 @@ class JobStore {
   // Queued, and a job that they wait for has failed, was cancelled or diverged.
   std::vector<Job> without_hope();
   std::int64_t count(JobState state) const;
-  // The run file.
+  // The run file of a job that is of no sweep.
   std::string config_of(JobId id);
   // All but the run file. ESPER_CHECK: the state may follow the one that is stored (job_states.h). `asked`: by a user.
   void save(const Job& job, const std::optional<Asked>& asked = {});
+  // A line in the audit log. `job`: 0 where it is about none.
+  void note(const Asked& asked, JobId job);
+  Database& database() { return database_; }
 
  private:
   std::vector<Job> read_all(Statement& rows);
-  void insert(const Submission& submission, const Asked& asked);
-  void note(const Asked& asked, JobId job);
+  JobId insert(const Submission& submission, const Asked& asked);
 
   mutable Database database_;  // reading prepares statements
 };

@@ -54,6 +54,16 @@ TEST_CASE("a resolved config loads back to an equal one") {
   CHECK(read_run_config_text(resolved_yaml(RunConfig{}), "f").problems.empty());
 }
 
+TEST_CASE("given fields alone are read back as such, so that defaults still follow others") {
+  const std::string text = "name: a\nhost:\n  kind: cnn\n  blocks: 2\ntraining:\n  optimizer:\n    lr: 0.5\n";
+  const LoadedConfig loaded = read_run_config_text(text, "f");
+  REQUIRE(loaded.problems.empty());
+  const std::string given =
+      given_yaml(loaded.config, [&](std::string_view path) { return loaded.origins.contains(std::string(path)); });
+  CHECK(given == text);
+  CHECK(given_yaml(loaded.config, [](std::string_view) { return false; }).empty());
+}
+
 TEST_CASE("the resolved config has every field") {
   RunConfig config;
   const std::vector<FieldRow> rows = field_table(config);

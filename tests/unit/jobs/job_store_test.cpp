@@ -68,6 +68,7 @@ TEST_CASE("all fields of a job are saved") {
   job.exit_code = 143;
   job.started_ms = 8;
   job.ended_ms = 9;
+  job.epochs = 12;
   room.store.save(job);
   CHECK(room.store.find(job.id) == job);
 }

@@ -47,3 +47,29 @@ TEST_CASE("problems of configurations stop at twenty, each once") {
   CHECK(loaded.problems[1].place.line == 6);
   CHECK(loaded.problems[1].text.ends_with(" (with training.optimizer.lr=0.5, growth.slots=[\"r11c0\"])"));
 }
+
+TEST_CASE("a sweep that was stored has the run file of that time, for every configuration") {
+  // Defaults follow other fields: host.segments from host.layers, growth.isolate from growth.training.
+  const std::string text =
+      "config: ../run/digits.yaml\nseeds: [3]\n"
+      "parameters: {growth.training: [shadow, straight_through], host.base_channels: [8, 32]}\n";
+  const auto file = read_sweep_text(text, kFile);
+  REQUIRE(file.problems.empty());
+  const std::string run_text = run_file_text(read_with(file.sweep, {}));
+  const auto stored = read_stored_sweep({text, run_text}, Configurations::kChecked);
+  REQUIRE(stored.problems.empty());
+  CHECK(stored.sweep.settings.metric == file.sweep.settings.metric);
+  for (const auto& configuration : configurations(file.sweep)) {
+    const auto from_file = trial_run_file(file.sweep, configuration, 3, std::nullopt);
+    CHECK(trial_run_file(stored.sweep, configuration, 3, std::nullopt) == from_file);
+    CHECK(from_file.find("seed: 3\n") != std::string::npos);
+  }
+  CHECK(config::read_run_config_text(trial_run_file(stored.sweep, {"shadow", "8"}, 3, 5), "run").config.epochs == 5);
+}
+
+TEST_CASE("problems of a stored sweep and of its run file are found without the files") {
+  const std::string text = "config: nowhere.yaml\nparameters: {training.optimizer.lr: [0.1, -1]}\n";
+  CHECK(read_stored_sweep({text, ""}, Configurations::kChecked).problems.size() == 1);
+  CHECK(read_stored_sweep({text, ""}, Configurations::kTrusted).problems.empty());
+  CHECK(read_stored_sweep({text, "epochs: none"}, Configurations::kTrusted).problems.size() == 1);
+}

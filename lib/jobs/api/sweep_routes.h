@@ -1,0 +1,29 @@
+#pragma once
+// Requests about sweeps: submit, list, show, the best configuration, cancel, let begin. On the loop's thread.
+
+#include "jobs/api/router.h"
+#include "jobs/queue/queue.h"
+#include "jobs/sweeps/sweeps.h"
+
+namespace esper::jobs {
+
+class SweepRoutes {
+ public:
+  SweepRoutes(Sweeps& sweeps, Queue& queue) : sweeps_(sweeps), queue_(queue) {}
+
+  // The router must not outlive this object.
+  void add_to(Router& router);
+
+ private:
+  http::Response submit(const http::Request& request);
+  http::Response list();
+  http::Response show(SweepId id);
+  http::Response best(SweepId id);
+  using Action = base::Expected<SweepRecord> (Sweeps::*)(SweepId, const Asked&);
+  http::Response act(const http::Request& request, SweepId id, Action action, const std::string& what);
+
+  Sweeps& sweeps_;
+  Queue& queue_;
+};
+
+}  // namespace esper::jobs

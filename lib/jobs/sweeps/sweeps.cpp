@@ -1,0 +1,215 @@
+#include "jobs/sweeps/sweeps.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <system_error>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/names.h"
+#include "jobs/job/job_states.h"
+#include "jobs/sweeps/sweep_plan.h"
+#include "jobs/sweeps/trial_figure.h"
+#include "nissa/log.h"
+#include "sweep/halving.h"
+#include "sweep/run_file.h"
+#include "sweep/sweep_file.h"
+
+namespace esper::jobs {
+namespace {
+
+constexpr std::size_t kMostLoaded = 16;
+
+// RUNS/NAME-20260301-120000, or with a number behind it where that is taken: no run of another sweep is continued.
+std::string new_run_dir(const std::string& runs_dir, const std::string& name, std::int64_t at_ms) {
+  std::string stamp;
+  for (const char letter : base::rfc3339(std::chrono::milliseconds(at_ms)).substr(0, 19))
+    if (letter != '-' && letter != ':') stamp += letter == 'T' ? '-' : letter;
+  const std::string path = fmt::format("{}/{}-{}", runs_dir, name, stamp);
+  std::string free = path;
+  std::error_code ignored;
+  for (int number = 2; std::filesystem::exists(std::filesystem::symlink_status(free, ignored)); ++number)
+    free = fmt::format("{}-{}", path, number);
+  return free;
+}
+
+// The threads of a configuration, which may be one of its parameters.
+std::int64_t threads_in(const sweep::Sweep& sweep, const sweep::Configuration& configuration, std::int64_t threads) {
+  for (std::size_t at = 0; at < configuration.size(); ++at)
+    if (sweep.parameters[at].key == "device.threads") return std::stoll(configuration[at]);
+  return threads;
+}
+
+void stop_at_rung(Job& job, StopPurpose stopped_for) {
+  const std::string reached = fmt::format("trained to epoch {}; ", job.epochs);
+  if (stopped_for == StopPurpose::kCancel) {
+    job.state = JobState::kCancelled;
+    job.reason = reached + "cancelled by the user";
+  } else {
+    job.state = JobState::kPaused;
+    job.reason = reached + "goes on if it is among the best of its sweep";
+    job.ended_ms = 0;
+  }
+}
+
+}  // namespace
+
+Sweeps::Loaded Sweeps::read(const std::string& sweep, const std::string& run_file) {
+  auto read = sweep::read_stored_sweep({sweep, run_file}, sweep::Configurations::kTrusted);
+  if (!read.problems.empty()) throw base::ConfigError(std::move(read.problems));
+  auto configurations = sweep::configurations(read.sweep);
+  return {std::move(read.sweep), std::move(configurations)};
+}
+
+Sweeps::Shared Sweeps::load(SweepId id) {
+  if (const auto known = loaded_.find(id); known != loaded_.end()) return known->second;
+  const auto texts = store_.texts_of(id);
+  if (loaded_.size() >= kMostLoaded) loaded_.clear();
+  return loaded_[id] = std::make_shared<const Loaded>(read(texts.sweep, texts.run_file));
+}
+
+Sweeps::Shared Sweeps::try_load(SweepId id) {
+  try {
+    return load(id);
+  } catch (const base::ConfigError& error) {
+    nissa::log::warning(fmt::format("sweep {} cannot go on: {}", id, error.what()));
+    return nullptr;
+  }
+}
+
+SweepRecord Sweeps::submit(const SweepSubmission& submission, const Asked& asked) {
+  Transaction transaction(jobs_.database());
+  if (!submission.token.empty())
+    if (const auto known = store_.find_token(submission.token)) return *known;
+  const Loaded loaded = read(submission.sweep, submission.run_file);
+  const std::string& name = loaded.sweep.settings.name;
+  SweepRecord record{.name = name,
+                     .state = submission.hold ? SweepState::kHeld : SweepState::kActive,
+                     .folder = submission.folder,
+                     .run_dir = new_run_dir(submission.runs_dir, name, asked.at_ms),
+                     .submitted_ms = asked.at_ms,
+                     .uid = asked.uid};
+  record.id = store_.insert(record, submission);
+  insert_jobs(record, loaded, submission, asked);
+  jobs_.note({asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}: {}", record.id, name)}, 0);
+  transaction.commit();
+  touch(record.id);
+  return *store_.find(record.id);
+}
+
+void Sweeps::insert_jobs(const SweepRecord& record, const Loaded& loaded, const SweepSubmission& submission,
+                         const Asked& asked) {
+  const sweep::Sweep& sweep = loaded.sweep;
+  const Turn turn = sweep.settings.method == sweep::Method::kHalving ? Turn::kIdle : Turn::kDue;
+  const std::int64_t threads = sweep::read_with(sweep, {}).config.device.threads;
+  Submission job{.folder = record.folder, .priority = submission.priority, .hold = true, .sweep = record.id};
+  job.epochs = epochs_of_rung(sweep, 0);
+  job.needs.gpus = submission.gpus;
+  for (std::size_t at = 0; at < loaded.configurations.size(); ++at) {
+    job.needs.threads = threads_in(sweep, loaded.configurations[at], threads);
+    for (std::size_t seed = 0; seed < sweep.seeds.size(); ++seed) {
+      job.name = fmt::format("{}-{}-seed-{}", record.name, at, sweep.seeds[seed]);
+      job.run_dir = fmt::format("{}/{:04}-seed-{}", record.run_dir, at, sweep.seeds[seed]);
+      const JobId made = jobs_.insert_trial(job, asked);
+      store_.add_trial(record.id, {.job = made, .configuration = at, .seed = seed, .turn = turn});
+    }
+  }
+}
+
+SweepReport Sweeps::report(SweepId id) {
+  const auto loaded = load(id);
+  const auto progress = progress_of(loaded->sweep, store_.trials_of(id));
+  return {*store_.find(id), sweep::summarize(loaded->sweep, progress)};
+}
+
+base::Expected<BestConfiguration> Sweeps::best(SweepId id) {
+  const auto best = report(id).summary.best;
+  if (!best) return base::failure(fmt::format("sweep {}: no configuration has all of its seeds yet", id));
+  return BestConfiguration{*best, sweep::best_run_file(load(id)->sweep, *best)};
+}
+
+base::Expected<SweepRecord> Sweeps::existing(SweepId id) {
+  auto sweep = store_.find(id);
+  if (!sweep) return base::failure(fmt::format("there is no sweep {}", id));
+  return *sweep;
+}
+
+base::Expected<SweepRecord> Sweeps::cancel(SweepId id, const Asked& asked) {
+  const auto sweep = existing(id);
+  if (!sweep) return sweep;
+  if (sweep->state == SweepState::kEnded || sweep->state == SweepState::kCancelled)
+    return base::failure(fmt::format("sweep {} is {}: it cannot be cancelled", id, base::name_of(sweep->state)));
+  Transaction transaction(jobs_.database());
+  const auto changed = store_.cancel_jobs(id, asked.at_ms);
+  store_.save_state(id, SweepState::kCancelled, asked.at_ms);
+  jobs_.note({asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}", id)}, 0);
+  transaction.commit();
+  changed_.insert(changed_.end(), changed.begin(), changed.end());
+  return *store_.find(id);
+}
+
+base::Expected<SweepRecord> Sweeps::resume(SweepId id, const Asked& asked) {
+  const auto sweep = existing(id);
+  if (!sweep) return sweep;
+  if (sweep->state != SweepState::kHeld)
+    return base::failure(fmt::format("sweep {} is {}, not held", id, base::name_of(sweep->state)));
+  Transaction transaction(jobs_.database());
+  store_.save_state(id, SweepState::kActive, 0);
+  jobs_.note({asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}", id)}, 0);
+  transaction.commit();
+  touch(id);
+  return *store_.find(id);
+}
+
+void Sweeps::recover() {
+  for (const SweepId id : store_.active()) touch(id);
+}
+
+std::vector<Job> Sweeps::drive(std::int64_t now_ms) {
+  for (const SweepId id : std::exchange(due_, {})) {
+    const auto sweep = store_.find(id);
+    if (!sweep || sweep->state == SweepState::kHeld || sweep->state == SweepState::kCancelled) continue;
+    if (const auto loaded = try_load(id)) drive_one(*sweep, loaded->sweep, now_ms);
+  }
+  std::vector<Job> jobs;
+  for (const JobId id : std::exchange(changed_, {})) jobs.push_back(*jobs_.find(id));
+  return jobs;
+}
+
+void Sweeps::drive_one(const SweepRecord& record, const sweep::Sweep& sweep, std::int64_t now_ms) {
+  const auto plan = plan_sweep(sweep, store_.trials_of(record.id));
+  const SweepState state = plan.has_ended ? SweepState::kEnded : SweepState::kActive;
+  Transaction transaction(jobs_.database());
+  store_.make_due(plan.due);
+  const auto begun = store_.begin(plan.begin);
+  if (state != record.state) store_.save_state(record.id, state, plan.has_ended ? now_ms : 0);
+  transaction.commit();
+  changed_.insert(changed_.end(), begun.begin(), begun.end());
+  if (state != record.state) nissa::log::info(fmt::format("sweep {} is {}", record.id, base::name_of(state)));
+}
+
+void Sweeps::save_end(Job& job, StopPurpose stopped_for) {
+  Transaction transaction(jobs_.database());
+  const auto trial = store_.trial_of(job.id);
+  const auto loaded = trial && job.state == JobState::kSucceeded ? try_load(job.sweep) : nullptr;
+  if (loaded) {
+    store_.save_result(*trial, figure_of_run(job.run_dir, loaded->sweep.settings.metric));
+    const bool goes_on = trial->rung + 1 < num_rungs(loaded->sweep);
+    if (goes_on) stop_at_rung(job, stopped_for);
+  }
+  jobs_.save(job);
+  transaction.commit();
+  touch(job.sweep);
+}
+
+std::string Sweeps::run_file_of(const Job& job) {
+  const auto trial = store_.trial_of(job.id);
+  ESPER_CHECK(trial, "a job of a sweep has its place there");
+  const auto loaded = load(job.sweep);
+  const auto epochs = job.epochs > 0 ? std::optional(static_cast<int>(job.epochs)) : std::nullopt;
+  return sweep::trial_run_file(loaded->sweep, loaded->configurations.at(trial->configuration),
+                               loaded->sweep.seeds.at(trial->seed), epochs);
+}
+
+}  // namespace esper::jobs

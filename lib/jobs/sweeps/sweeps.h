@@ -1,0 +1,88 @@
+#pragma once
+// The daemon's sweeps: expands them into jobs, lets these begin and go on, and knows what came out. All of it follows
+// from the database, so a daemon that is killed between two writes leaves nothing undecided. On the loop's thread.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/expected.h"
+#include "jobs/store/sweep_store.h"
+#include "sweep/expand.h"
+#include "sweep/summary_json.h"
+
+namespace esper::jobs {
+
+struct SweepReport {
+  SweepRecord sweep;
+  sweep::Summary summary;
+};
+constexpr auto json_members(const SweepReport*) {
+  using R = SweepReport;
+  return std::tuple{base::json_member("sweep", &R::sweep), base::json_member("summary", &R::summary)};
+}
+
+struct BestConfiguration {
+  std::size_t configuration = 0;
+  std::string config{};  // its run file
+};
+constexpr auto json_members(const BestConfiguration*) {
+  using B = BestConfiguration;
+  return std::tuple{base::json_member("configuration", &B::configuration), base::json_member("config", &B::config)};
+}
+
+class Sweeps {
+ public:
+  explicit Sweeps(JobStore& jobs) : jobs_(jobs), store_(jobs) {}
+
+  // Its jobs are there, held, when this returns; drive() lets them begin. `submission` is one that was checked.
+  SweepRecord submit(const SweepSubmission& submission, const Asked& asked);
+  std::vector<SweepRecord> list() { return store_.list(); }
+  std::optional<SweepRecord> find(SweepId id) { return store_.find(id); }
+  // Of a sweep that exists, as are the next ones. Throws base::ConfigError where this version does not take the stored
+  // files any more.
+  SweepReport report(SweepId id);
+  // Fails where no configuration has all of its seeds yet.
+  base::Expected<BestConfiguration> best(SweepId id);
+  // Fail with the reason where the sweep's state does not allow it.
+  base::Expected<SweepRecord> cancel(SweepId id, const Asked& asked);
+  base::Expected<SweepRecord> resume(SweepId id, const Asked& asked);
+
+  // After a start of the daemon: all that are active are due.
+  void recover();
+  // Something happened to a job of the sweep: it is due.
+  void touch(SweepId id) { due_.insert(id); }
+  // Decides for the sweeps that are due. The jobs that were changed since the last call.
+  std::vector<Job> drive(std::int64_t now_ms);
+  // Instead of JobStore::save(), for a job of a sweep whose attempt has ended and was settled. One that reached its
+  // rung is paused rather than succeeded, or cancelled where it was stopped for that, and its result is stored with it.
+  void save_end(Job& job, StopPurpose stopped_for);
+  // Throws as report().
+  std::string run_file_of(const Job& job);
+
+ private:
+  struct Loaded {
+    sweep::Sweep sweep;
+    std::vector<sweep::Configuration> configurations;
+  };
+  using Shared = std::shared_ptr<const Loaded>;
+  static Loaded read(const std::string& sweep, const std::string& run_file);
+  Shared load(SweepId id);
+  Shared try_load(SweepId id);  // none: this version does not take the stored files any more
+  void insert_jobs(const SweepRecord& record, const Loaded& loaded, const SweepSubmission& submission,
+                   const Asked& asked);
+  void drive_one(const SweepRecord& record, const sweep::Sweep& sweep, std::int64_t now_ms);
+  base::Expected<SweepRecord> existing(SweepId id);
+
+  JobStore& jobs_;
+  SweepStore store_;
+  std::map<SweepId, Shared> loaded_;  // of some: read again where they are not there
+  std::set<SweepId> due_;
+  std::vector<JobId> changed_;
+};
+
+}  // namespace esper::jobs

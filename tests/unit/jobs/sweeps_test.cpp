@@ -1,0 +1,249 @@
+#include "jobs/sweeps/sweeps.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "config/loading/load.h"
+#include "jobs/database/schema.h"
+#include "support/temporary_folder.h"
+
+using namespace esper;
+using namespace esper::jobs;
+
+namespace {
+
+using S = JobState;
+
+const std::string kGrid =
+    "name: rates\nconfig: run.yaml\nseeds: [1, 2]\nparameters: {training.optimizer.lr: [0.1, 0.2]}\n";
+const std::string kHalving =
+    "name: halved\nconfig: run.yaml\nmethod: halving\nsamples: 4\nhalving: {min_epochs: 1, factor: 2, max_epochs: 4}\n"
+    "parameters: {training.optimizer.lr: {min: 0.1, max: 0.2}}\n";
+const Asked kAsked{.at_ms = 1'700'000'000'000, .uid = 1000, .what = "submit sweep"};
+
+struct SweepRoom {
+  test::TemporaryFolder folder;
+  JobStore jobs{open_database(folder / "jobs.db")};
+  Sweeps sweeps{jobs};
+
+  SweepRecord submit(const std::string& text, SweepSubmission more = {}) {
+    more.sweep = text;
+    more.run_file = "epochs: 9\nhost: {kind: mlp}\n";
+    more.folder = folder.path();
+    more.runs_dir = folder / "runs";
+    return sweeps.submit(more, kAsked);
+  }
+  std::vector<JobId> queued() {
+    sweeps.drive(7);
+    std::vector<JobId> ids;
+    for (const Job& job : jobs.list({.states = {S::kQueued}})) ids.push_back(job.id);
+    return ids;
+  }
+  Job started(JobId id) {
+    Job job = *jobs.find(id);
+    for (const S state : {S::kStarting, S::kRunning}) {
+      job.state = state;
+      jobs.save(job);
+    }
+    return job;
+  }
+  // As Queue::finish(), after a training that came to this figure.
+  void end(JobId id, double accuracy, S state = S::kSucceeded) {
+    Job job = started(id);
+    std::filesystem::create_directories(job.run_dir);
+    const nlohmann::json summary{{"status", "done"}, {"epochs", 1}, {"validation", {{"accuracy", accuracy}}}};
+    std::ofstream(job.run_dir + "/summary.json") << summary.dump();
+    job.state = state;
+    job.ended_ms = 9;
+    sweeps.save_end(job, StopPurpose::kNone);
+  }
+  S state_of(JobId id) { return jobs.find(id)->state; }
+};
+
+}  // namespace
+
+TEST_CASE("a sweep is expanded into jobs with names, run folders and run files of their own") {
+  SweepRoom room;
+  const auto sweep = room.submit(kGrid, {.priority = 3, .gpus = 1});
+  CHECK(sweep.id == 1);
+  CHECK(sweep.jobs == std::map<std::string, std::int64_t>{{"held", 4}});
+  CHECK(room.queued() == std::vector<JobId>{1, 2, 3, 4});
+  const Job job = *room.jobs.find(3);
+  CHECK(job.name == "rates-1-seed-1");
+  CHECK(job.run_dir == sweep.run_dir + "/0001-seed-1");
+  CHECK(job.priority == 3);
+  CHECK(job.needs.gpus == 1);
+  CHECK(job.sweep == 1);
+  CHECK(job.reason.empty());
+  const auto config = config::read_run_config_text(room.sweeps.run_file_of(job), "run.yaml");
+  REQUIRE(config.problems.empty());
+  CHECK(config.config.training.optimizer.lr == 0.2);
+  CHECK(config.config.seed == 1);
+  CHECK(config.config.epochs == 9);
+}
+
+TEST_CASE("results are stored with the ends of jobs, and the table has their means") {
+  SweepRoom room;
+  room.submit(kGrid);
+  REQUIRE(room.queued().size() == 4);
+  room.end(1, 0.5);
+  CHECK(!room.sweeps.best(1));
+  room.end(2, 0.7);
+  room.end(3, 0.8);
+  room.end(4, 0.9);
+  std::filesystem::remove_all(room.folder / "runs");
+  const auto report = room.sweeps.report(1);
+  REQUIRE(report.summary.rows.size() == 2);
+  CHECK(report.summary.rows[0].configuration == 1);
+  CHECK(report.summary.rows[0].mean == (0.8 + 0.9) / 2);
+  CHECK(report.summary.rows[1].mean == (0.5 + 0.7) / 2);
+  CHECK(report.sweep.state == SweepState::kActive);
+  room.sweeps.drive(77);
+  CHECK(room.sweeps.find(1)->state == SweepState::kEnded);
+  CHECK(room.sweeps.find(1)->ended_ms == 77);
+  const auto best = room.sweeps.best(1);
+  REQUIRE(best);
+  CHECK(best->configuration == 1);
+  CHECK(config::read_run_config_text(best->config, "best").config.training.optimizer.lr == 0.2);
+}
+
+TEST_CASE("with halving a job is paused at its rung, goes on when it is among the best, and ends at the last") {
+  SweepRoom room;
+  room.submit(kHalving);
+  REQUIRE(room.queued() == std::vector<JobId>{1, 2, 3, 4});
+  CHECK(room.jobs.find(1)->epochs == 1);
+  room.end(1, 0.5);
+  room.end(2, 0.6);
+  CHECK(room.state_of(1) == S::kPaused);
+  CHECK(room.jobs.find(1)->ended_ms == 0);
+  CHECK(room.queued() == std::vector<JobId>{2, 3, 4});
+  CHECK(room.jobs.find(2)->epochs == 2);
+  room.end(3, 0.9);
+  room.end(4, 0.1);
+  CHECK(room.queued() == std::vector<JobId>{2, 3});
+  room.end(2, 0.7);
+  room.end(3, 0.95);
+  CHECK(room.queued() == std::vector<JobId>{3});
+  CHECK(room.jobs.find(3)->epochs == 4);
+  CHECK(room.sweeps.find(1)->state == SweepState::kActive);
+  room.end(3, 0.97);
+  CHECK(room.queued().empty());
+  CHECK(room.sweeps.find(1)->state == SweepState::kEnded);
+  CHECK(room.state_of(3) == S::kSucceeded);
+  for (const JobId id : {1, 2, 4}) CHECK(room.state_of(id) == S::kPaused);
+  const auto summary = room.sweeps.report(1).summary;
+  CHECK(summary.rows[0].configuration == 2);
+  CHECK(summary.rows[0].epochs == 4);
+  CHECK(summary.rows[0].mean == 0.97);
+  CHECK(summary.rows[1].epochs == 2);
+}
+
+TEST_CASE("a daemon that is killed after a result is stored decides when it comes back, and once") {
+  SweepRoom room;
+  room.submit(kHalving);
+  REQUIRE(room.queued().size() == 4);
+  room.end(1, 0.5);
+  room.end(2, 0.6);
+  Sweeps next(room.jobs);
+  CHECK(next.drive(7).empty());
+  next.recover();
+  const auto changed = next.drive(7);
+  REQUIRE(changed.size() == 1);
+  CHECK(changed[0].id == 2);
+  CHECK(changed[0].epochs == 2);
+  next.recover();
+  CHECK(next.drive(7).empty());
+}
+
+TEST_CASE("a run without a figure is the worst of all") {
+  SweepRoom room;
+  room.submit(kHalving);
+  REQUIRE(room.queued().size() == 4);
+  room.end(1, 0.5);
+  Job job = room.started(2);
+  job.state = S::kSucceeded;
+  room.sweeps.save_end(job, StopPurpose::kNone);
+  CHECK(room.queued() == std::vector<JobId>{1, 3, 4});
+  CHECK(room.state_of(2) == S::kPaused);
+}
+
+TEST_CASE("a job that was stopped for good at its rung is cancelled, and its result counts") {
+  SweepRoom room;
+  room.submit(kHalving);
+  REQUIRE(room.queued().size() == 4);
+  Job job = room.started(1);
+  job.state = S::kStopping;
+  job.purpose = StopPurpose::kCancel;
+  room.jobs.save(job);
+  job.state = S::kSucceeded;
+  room.sweeps.save_end(job, StopPurpose::kCancel);
+  CHECK(room.state_of(1) == S::kCancelled);
+}
+
+TEST_CASE("the same token is the same sweep") {
+  SweepRoom room;
+  CHECK(room.submit(kGrid, {.token = "a"}).id == 1);
+  CHECK(room.submit(kGrid, {.token = "a"}).id == 1);
+  CHECK(room.jobs.list({}).size() == 4);
+  const auto other = room.submit(kGrid, {.token = "b"});
+  CHECK(other.id == 2);
+}
+
+TEST_CASE("a folder of runs that is there already is another sweep's") {
+  SweepRoom room;
+  const auto first = room.submit(kGrid);
+  std::filesystem::create_directories(first.run_dir);
+  CHECK(room.submit(kGrid).run_dir == first.run_dir + "-2");
+}
+
+TEST_CASE("cancelling a sweep cancels what waits and stops what runs") {
+  SweepRoom room;
+  room.submit(kGrid + "max_running: 2\n");
+  REQUIRE(room.queued() == std::vector<JobId>{1, 2});
+  room.started(1);
+  REQUIRE(room.sweeps.cancel(1, kAsked));
+  CHECK(room.state_of(1) == S::kStopping);
+  CHECK(room.jobs.find(1)->purpose == StopPurpose::kCancel);
+  for (const JobId id : {2, 3, 4}) CHECK(room.state_of(id) == S::kCancelled);
+  CHECK(room.sweeps.drive(7).size() == 4);
+  CHECK(room.sweeps.find(1)->state == SweepState::kCancelled);
+  CHECK(!room.sweeps.cancel(1, kAsked));
+  CHECK(!room.sweeps.cancel(2, kAsked));
+}
+
+TEST_CASE("a sweep that is held begins when its user lets it") {
+  SweepRoom room;
+  room.submit(kGrid, {.hold = true});
+  CHECK(room.queued().empty());
+  REQUIRE(room.sweeps.resume(1, kAsked));
+  CHECK(room.queued().size() == 4);
+  CHECK(!room.sweeps.resume(1, kAsked));
+}
+
+TEST_CASE("a job that is retried makes its sweep active again") {
+  SweepRoom room;
+  room.submit("config: run.yaml\nparameters: {training.optimizer.lr: [0.1]}\n");
+  REQUIRE(room.queued().size() == 1);
+  room.end(1, 0, S::kFailed);
+  room.sweeps.drive(7);
+  CHECK(room.sweeps.find(1)->state == SweepState::kEnded);
+  Job job = *room.jobs.find(1);
+  job.state = S::kQueued;
+  room.jobs.save(job);
+  room.sweeps.touch(1);
+  room.sweeps.drive(7);
+  CHECK(room.sweeps.find(1)->state == SweepState::kActive);
+  CHECK(room.sweeps.find(1)->ended_ms == 0);
+}
+
+TEST_CASE("a sweep of ten thousand jobs is stored and read") {
+  SweepRoom room;
+  std::string text = "config: run.yaml\nmax_running: 3\nseeds: 1..10\nparameters:\n  training.optimizer.lr: [";
+  for (int value = 1; value <= 1000; ++value) text += (value == 1 ? "0." : ", 0.") + std::to_string(1000 + value);
+  const auto sweep = room.submit(text + "]\n");
+  CHECK(sweep.jobs.at("held") == 10'000);
+  CHECK(room.queued() == std::vector<JobId>{1, 2, 3});
+  CHECK(room.sweeps.report(1).summary.rows.size() == 1000);
+}
