@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/text_file.h"
+#include "config/yaml/yaml_document.h"
 #include "esper/front.h"
 #include "esper/queue/daemon_client.h"
 #include "esper/queue/sweep_text.h"

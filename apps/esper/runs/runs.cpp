@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/names.h"
 #include "base/text/joined.h"
 #include "base/text/printable.h"
