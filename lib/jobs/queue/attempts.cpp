@@ -43,7 +43,8 @@ bool has_run(const std::string& run_dir) {
 }
 
 std::vector<std::string> command_of(const std::string& program, const Job& job, const JobFolder& folder) {
-  if (has_run(job.run_dir)) {
+  // A run folder that is there at the first attempt is somebody else's run: training into it is refused.
+  if (job.attempts > 1 && has_run(job.run_dir)) {
     std::vector<std::string> command{program, "train", "--resume", job.run_dir, "--trust-program"};
     if (job.epochs > 0) command.insert(command.end(), {"--set", fmt::format("epochs={}", job.epochs)});
     return command;

@@ -140,6 +140,17 @@ TEST_CASE("a mistake that every attempt would repeat is not repeated") {
   CHECK(daemon.ask({"job", "wait", std::to_string(job)}).exit_code == 3);
 }
 
+TEST_CASE("a run that somebody else made is not continued by a job that names its folder") {
+  DaemonRoom daemon;
+  daemon.start();
+  Submitter submit{daemon};
+  const auto taken = daemon.room.run("submitted1");
+  REQUIRE(train(submit.config, taken, {"epochs=1", "device.threads=1"}).exit_code == 0);
+  const int job = submit(kShort);
+  REQUIRE(daemon.wait_for_state(job, "failed"));
+  CHECK(daemon.job(job)["exit_code"] == 2);
+}
+
 TEST_CASE("the run file of the time of submission is what runs") {
   DaemonRoom daemon({"--threads", "1"});
   daemon.start();
