@@ -89,6 +89,12 @@ std::optional<SweepRecord> SweepStore::find_token(const std::string& token) {
   return record_of(row);
 }
 
+bool SweepStore::has_run_dir(const std::string& run_dir) {
+  auto row = database_.prepare("SELECT 1 FROM sweeps WHERE run_dir = ?");
+  row.bind(run_dir);
+  return row.step();
+}
+
 std::vector<SweepRecord> SweepStore::list() {
   auto rows = database_.prepare(fmt::format("SELECT {} FROM sweeps ORDER BY id", kSweepColumns));
   std::vector<SweepRecord> sweeps;

@@ -23,6 +23,7 @@ class SweepStore {
   std::optional<SweepRecord> find(SweepId id);
   // That was submitted with this token, which is not empty.
   std::optional<SweepRecord> find_token(const std::string& token);
+  bool has_run_dir(const std::string& run_dir);
   // In the order of their ids.
   std::vector<SweepRecord> list();
   std::vector<SweepId> active();

@@ -21,17 +21,17 @@ namespace {
 
 constexpr std::size_t kMostLoaded = 16;
 
-// RUNS/NAME-20260301-120000, or with a number behind it where that is taken: no run of another sweep is continued.
-std::string new_run_dir(const std::string& runs_dir, const std::string& name, std::int64_t at_ms) {
+// RUNS/NAME-20260301-120000
+std::string run_dir_of(const std::string& runs_dir, const std::string& name, std::int64_t at_ms) {
   std::string stamp;
   for (const char letter : base::rfc3339(std::chrono::milliseconds(at_ms)).substr(0, 19))
     if (letter != '-' && letter != ':') stamp += letter == 'T' ? '-' : letter;
-  const std::string path = fmt::format("{}/{}-{}", runs_dir, name, stamp);
-  std::string free = path;
+  return fmt::format("{}/{}-{}", runs_dir, name, stamp);
+}
+
+bool is_there(const std::string& path) {
   std::error_code ignored;
-  for (int number = 2; std::filesystem::exists(std::filesystem::symlink_status(free, ignored)); ++number)
-    free = fmt::format("{}-{}", path, number);
-  return free;
+  return std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
 }
 
 // The threads of a configuration, which may be one of its parameters.
@@ -87,7 +87,7 @@ SweepRecord Sweeps::submit(const SweepSubmission& submission, const Asked& asked
   SweepRecord record{.name = name,
                      .state = submission.hold ? SweepState::kHeld : SweepState::kActive,
                      .folder = submission.folder,
-                     .run_dir = new_run_dir(submission.runs_dir, name, asked.at_ms),
+                     .run_dir = free_run_dir(run_dir_of(submission.runs_dir, name, asked.at_ms)),
                      .submitted_ms = asked.at_ms,
                      .uid = asked.uid};
   record.id = store_.insert(record, submission);
@@ -96,6 +96,14 @@ SweepRecord Sweeps::submit(const SweepSubmission& submission, const Asked& asked
   transaction.commit();
   touch(record.id);
   return *store_.find(record.id);
+}
+
+// A job continues the run that it finds in its folder: none of another sweep may be there.
+std::string Sweeps::free_run_dir(const std::string& wanted) {
+  std::string free = wanted;
+  for (int number = 2; is_there(free) || store_.has_run_dir(free); ++number)
+    free = fmt::format("{}-{}", wanted, number);
+  return free;
 }
 
 void Sweeps::insert_jobs(const SweepRecord& record, const Loaded& loaded, const SweepSubmission& submission,

@@ -73,6 +73,7 @@ class Sweeps {
   static Loaded read(const std::string& sweep, const std::string& run_file);
   Shared load(SweepId id);
   Shared try_load(SweepId id);  // none: this version does not take the stored files any more
+  std::string free_run_dir(const std::string& wanted);
   void insert_jobs(const SweepRecord& record, const Loaded& loaded, const SweepSubmission& submission,
                    const Asked& asked);
   void drive_one(const SweepRecord& record, const sweep::Sweep& sweep, std::int64_t now_ms);

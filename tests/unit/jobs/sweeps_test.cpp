@@ -191,11 +191,12 @@ TEST_CASE("the same token is the same sweep") {
   CHECK(other.id == 2);
 }
 
-TEST_CASE("a folder of runs that is there already is another sweep's") {
+TEST_CASE("each sweep has a folder of its own for its runs, whatever else has its name") {
   SweepRoom room;
   const auto first = room.submit(kGrid);
-  std::filesystem::create_directories(first.run_dir);
   CHECK(room.submit(kGrid).run_dir == first.run_dir + "-2");
+  std::filesystem::create_directories(first.run_dir + "-3");
+  CHECK(room.submit(kGrid).run_dir == first.run_dir + "-4");
 }
 
 TEST_CASE("cancelling a sweep cancels what waits and stops what runs") {
