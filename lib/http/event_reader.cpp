@@ -98,6 +98,8 @@ EventReader::EventReader(EventReader&&) noexcept = default;
 EventReader& EventReader::operator=(EventReader&&) noexcept = default;
 EventReader::~EventReader() = default;
 
+int EventReader::descriptor() const { return stream_->connection.number(); }
+
 base::Expected<std::optional<Event>> EventReader::next(base::Duration timeout) {
   const Deadline deadline = std::chrono::steady_clock::now() + timeout;
   for (;;) {

@@ -28,6 +28,9 @@ class EventReader {
 
   // The next event; nothing where none came in time. Fails where the stream has ended.
   base::Expected<std::optional<Event>> next(base::Duration timeout);
+  // The connection, for poll(2) beside other descriptors: where it is readable, or events are left that came with
+  // earlier ones, next() has something to do.
+  int descriptor() const;
 
  private:
   struct Stream;

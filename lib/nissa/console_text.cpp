@@ -95,7 +95,7 @@ std::string phase_text(const BarView& view) {
     case leyline::Phase::kDone:
       return "done";
   }
-  return fmt::format("step {}/{}", view.step, view.steps);
+  return view.steps == 0 ? "training" : fmt::format("step {}/{}", view.step, view.steps);
 }
 
 double step_fraction(const BarView& view) {
@@ -173,7 +173,8 @@ std::string bar_line(const BarView& view, int columns, Colour colour) {
   const auto used = head.size() + tail.size() + 3;  // brackets and a blank
   if (used + kNarrowest > room) return (head + tail).substr(0, room);
   const int width = static_cast<int>(std::min(room - used, kWidest));
-  return head + bar(step_fraction(view), width, colour) + " " + tail;
+  const double shown = view.steps == 0 ? done_fraction(view) : step_fraction(view);
+  return head + bar(shown, width, colour) + " " + tail;
 }
 
 }  // namespace esper::nissa

@@ -26,7 +26,7 @@ std::optional<std::string> event_line(const leyline::TelemetryEvent& event, Colo
 // What the bar shows.
 struct BarView {
   std::uint32_t epoch = 0, epochs = 0;
-  std::uint64_t step = 0, steps = 0;
+  std::uint64_t step = 0, steps = 0;  // steps 0: not known; the bar then shows the epochs
   leyline::Phase phase = leyline::Phase::kStarting;
   std::optional<double> loss, accuracy;  // of the last finished epoch
   std::optional<double> seconds_left;

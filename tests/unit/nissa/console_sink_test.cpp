@@ -173,6 +173,12 @@ TEST_CASE("the bar fills the terminal's width and sheds what matters least") {
   }
 }
 
+TEST_CASE("where steps are not known the bar shows the epochs") {
+  auto view = busy_view();
+  view.steps = 0;
+  CHECK(bar_line(view, 200, Colour::kOff).starts_with("epoch 3/10 [======                        ] training  eta"));
+}
+
 TEST_CASE("the share of the run counts whole epochs and the steps of this one") {
   auto view = busy_view();
   CHECK(done_fraction(view) == 0.25);
