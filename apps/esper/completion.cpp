@@ -16,17 +16,19 @@ struct Word {
 struct Spot {
   std::vector<std::string> path;
   std::vector<Word> commands, options;
+  bool takes_jobs = false;
 
   std::string name() const { return base::joined(path, " "); }
 };
 
 void collect(const CLI::App& app, std::vector<std::string> path, std::vector<Spot>& spots) {
   path.push_back(app.get_name());
-  Spot spot{path, {}, {}};
+  Spot spot{path, {}, {}, false};
   for (const CLI::App* command : app.get_subcommands({})) {
     spot.commands.push_back({command->get_name(), command->get_description()});
   }
   for (const CLI::Option* option : app.get_options()) {
+    spot.takes_jobs |= option->get_positional() && option->get_type_name() == "JOB";
     for (const std::string& name : option->get_lnames())
       spot.options.push_back({"--" + name, option->get_description()});
   }
@@ -36,13 +38,16 @@ void collect(const CLI::App& app, std::vector<std::string> path, std::vector<Spo
 
 std::string listed(const std::vector<Word>& words) { return base::joined(words, " ", &Word::text); }
 
+// Of a daemon that runs; empty where none does.
+constexpr const char* kJobIds = "$(esper jobs --ids 2>/dev/null)";
+
 // In bash and zsh alike: follows the words before the cursor down the tree, then offers what fits there.
 std::string shell_cases(const std::vector<Spot>& spots) {
   std::string steps, cases;
   for (const Spot& spot : spots) {
     if (spot.path.size() > 1) steps += (steps.empty() ? "" : "|") + ("\"" + spot.name() + "\"");
-    cases += "    \"" + spot.name() + "\") commands=\"" + listed(spot.commands) + "\" options=\"" +
-             listed(spot.options) + "\" ;;\n";
+    cases += "    \"" + spot.name() + "\") commands=\"" + (spot.takes_jobs ? kJobIds : listed(spot.commands)) +
+             "\" options=\"" + listed(spot.options) + "\" ;;\n";
   }
   return "  for word in \"${before[@]}\"; do\n"
          "    case \"$path $word\" in\n      " +
@@ -103,6 +108,7 @@ std::string fish_script(const std::vector<Spot>& spots) {
     const std::string start = "complete -c esper -n " + fish_quoted(condition);
     for (const Word& word : spot.commands)
       text += start + " -f -a " + word.text + " -d " + fish_quoted(word.help) + "\n";
+    if (spot.takes_jobs) text += start + " -f -a " + fish_quoted("(esper jobs --ids 2>/dev/null)") + "\n";
     for (const Word& word : spot.options) {
       text += start + " -l " + word.text.substr(2) + " -d " + fish_quoted(word.help) + "\n";
     }

@@ -12,13 +12,12 @@
 
 #include "base/quantity.h"
 #include "config/run_config.h"
+#include "history/run_config.h"
 
 namespace esper {
 
-// Name of the resolved configuration inside a run folder.
-inline constexpr const char* kRunConfigFile = "config.yaml";
-// The same of its copy of an imported network (host.path).
-inline constexpr const char* kRunHostFolder = "host";
+using history::kRunConfigFile;
+using history::kRunHostFolder;
 
 // Exit status of the commands that compare, where they found what they look for, as of diff(1).
 inline constexpr int kDiffers = 1;

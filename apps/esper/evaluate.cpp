@@ -18,7 +18,7 @@ struct EvaluateOptions {
 // A test path that the run's file has not: training and validation part stay what they are without it, also where test
 // data that they bring along validate.
 void take_out_added_test_path(EvaluateRequest& request) {
-  const config::DataConfig recorded = read_config_of_run(request.run_dir).config.data;
+  const config::DataConfig recorded = history::read_config_of_run(request.run_dir).config.data;
   config::DataConfig& data = request.config.data;
   if (!recorded.test_path.empty()) return;
   request.added_test_path = std::exchange(data.test_path, "");
@@ -28,7 +28,7 @@ void take_out_added_test_path(EvaluateRequest& request) {
 // With --part the run's own data are meant.
 std::string moved_path_of(const EvaluateOptions& options) {
   const auto& path = options.request.config.data.path;
-  const bool moved = path != read_config_of_run(options.request.run_dir).config.data.path;
+  const bool moved = path != history::read_config_of_run(options.request.run_dir).config.data.path;
   return moved && options.part.empty() ? path : "";
 }
 

@@ -56,7 +56,7 @@ int fork_run(ForkOptions options) {
   ForkRequest& request = options.request;
   read_origin(options.origin, request);
   refuse_repeated(request.without);
-  const config::RunConfig before = read_config_of_run(request.parent).config;
+  const config::RunConfig before = history::read_config_of_run(request.parent).config;
   request.job.config = load_config_of_run(request.parent, options.assignments);
   refuse_overridden(request.parent, before, request.job.config, options.assignments);
   if (const std::string changes = forbidden_changes(before, request.job.config, "A fork"); !changes.empty()) {

@@ -115,6 +115,7 @@ void build_front(Front& front) {
   add_job(front);
   add_sweep(front);
   add_logs(front);
+  add_attach(front);
   add_daemon(front);
   add_bench(front);
   add_baseline(front);

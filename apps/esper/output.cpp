@@ -31,10 +31,13 @@ void print_line(std::string_view text) { base::write_line(text); }
 
 void print_json(const ordered_json& json) { base::write_json(json); }
 
-void print_ok(std::string_view text) {
+bool has_coloured_output() {
   const char* no_colour = std::getenv("NO_COLOR");
-  const bool coloured = (no_colour == nullptr || *no_colour == '\0') && isatty(STDOUT_FILENO) == 1;
-  base::write_output((coloured ? "\033[32mOK\033[0m " : "OK ") + base::printable_line(text) + "\n");
+  return (no_colour == nullptr || *no_colour == '\0') && isatty(STDOUT_FILENO) == 1;
+}
+
+void print_ok(std::string_view text) {
+  base::write_output((has_coloured_output() ? "\033[32mOK\033[0m " : "OK ") + base::printable_line(text) + "\n");
 }
 
 int report_error(base::ExitCode code, const std::string& text, const std::vector<base::Problem>& problems,

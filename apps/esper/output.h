@@ -16,7 +16,9 @@ enum class Format { kText, kJson };
 void print(std::string_view text);
 void print_line(std::string_view text);
 void print_json(const nlohmann::ordered_json& json);
-// "OK TEXT", in green where standard output is a terminal and NO_COLOR is not set.
+// Standard output is a terminal, and NO_COLOR is not set.
+bool has_coloured_output();
+// "OK TEXT", in green where that holds.
 void print_ok(std::string_view text);
 
 // Prints the error in both forms that `format` asks for and returns its exit code.

@@ -4,13 +4,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "config/yaml/yaml_document.h"
-#include "esper/engine_api.h"
-#include "history/require_run_folder.h"
 #include "nissa/log.h"
-#include "storage/bytes.h"
-#include "storage/confined_file_system.h"
-#include "storage/file_tools.h"
 
 namespace esper {
 
@@ -58,37 +52,8 @@ config::LoadedConfig load_or_throw(const ConfigOptions& options) {
   return loaded;
 }
 
-std::string config_in_run(const std::string& run_dir) {
-  const std::filesystem::path path = std::filesystem::path(run_dir) / kRunConfigFile;
-  storage::ConfinedFileSystem files(run_dir, storage::Owner::kAnyone);
-  history::require_run_folder(files, run_dir);
-  return path.string();
-}
-
-config::LoadedConfig read_config_of_run(const std::string& run_dir, const std::vector<std::string>& given) {
-  const std::string path = config_in_run(run_dir);
-  auto assignments = given;
-  // An imported network's programs: the run has its own.
-  const std::string host = run_dir + "/" + kRunHostFolder;
-  std::error_code ignored;
-  const bool has_host = std::filesystem::is_directory(host, ignored);
-  if (has_host) assignments.push_back("host.path=" + host);
-  storage::ConfinedFileSystem files(run_dir, storage::Owner::kAnyone);
-  const auto bytes = storage::read_file(files, path, config::YamlLimits::kBytes + 1);
-  config::LoadedConfig loaded =
-      config::read_run_config_text(storage::text_of(bytes), path, assignments, config::DocumentKind::kOfRun);
-  // What host.path named when the run began may be another network by now.
-  if (loaded.config.host.kind == config::HostKind::kExported && !has_host) {
-    throw base::Error(base::ExitCode::kCheckpoint, run_dir + " has no folder " + kRunHostFolder +
-                                                       " with the imported network that it trains; copy the whole "
-                                                       "run folder");
-  }
-  if (!loaded.problems.empty()) throw base::ConfigError(std::move(loaded.problems));
-  return loaded;
-}
-
 config::RunConfig load_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments) {
-  config::LoadedConfig loaded = read_config_of_run(run_dir, assignments);
+  config::LoadedConfig loaded = history::read_config_of_run(run_dir, assignments);
   for (const auto& warning : loaded.warnings) nissa::log::warning(to_string(warning));
   return std::move(loaded.config);
 }

@@ -8,6 +8,7 @@
 #include "config/loading/load.h"
 #include "esper/engine_api.h"
 #include "esper/output.h"
+#include "history/run_config.h"
 
 namespace esper {
 
@@ -35,12 +36,7 @@ void add_config_options(CLI::App& command, ConfigOptions& options);
 
 // Throws ConfigError with all problems.
 config::LoadedConfig load_or_throw(const ConfigOptions& options);
-// The name of the resolved config inside a run folder. Throws Error{kConfig} where there is none.
-std::string config_in_run(const std::string& run_dir);
-// That config, with assignments on top. It stands alone (no `extends`), and may be no link. Throws ConfigError with all
-// problems.
-config::LoadedConfig read_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments = {});
-// The same, which says on stderr what was ignored.
+// The configuration of a run folder (history/run_config.h); says on stderr what was ignored.
 config::RunConfig load_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments = {});
 
 }  // namespace esper

@@ -1,20 +1,16 @@
 // `esper set`: asks a run that trains to go on with other settings from its next epoch on.
-#include <fmt/core.h>
-
-#include <map>
 #include <nlohmann/json.hpp>
 
-#include "base/text/joined.h"
 #include "config/loading/live_settings.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
-#include "history/setting_change.h"
+#include "esper/setting_text.h"
+#include "history/live_request.h"
 #include "storage/confined_file_system.h"
 
 namespace esper {
 namespace {
 
-using config::RunConfig;
 using nlohmann::ordered_json;
 
 struct SetOptions {
@@ -23,107 +19,29 @@ struct SetOptions {
   bool json = false;
 };
 
-enum class When { kEndOfEpoch, kResumed };
-
 // The lock is taken for a moment, where nobody has it.
-When when_it_holds(base::FileSystem& files, const std::string& run) {
-  return files.try_lock(run + "/lock") ? When::kResumed : When::kEndOfEpoch;
+SettingHolds when_it_holds(base::FileSystem& files, const std::string& run) {
+  return files.try_lock(run + "/lock") ? SettingHolds::kFromResume : SettingHolds::kFromEndOfEpoch;
 }
 
-bool is_assignment(const std::string& word) {
-  const auto equals = word.find('=');
-  return equals != std::string::npos && equals > 0;
-}
-
-void require_assignments(const std::vector<std::string>& words) {
-  std::vector<std::string> wrong;
-  for (const auto& word : words) {
-    if (!is_assignment(word)) wrong.push_back("\"" + word + "\"");
-  }
-  if (wrong.empty()) return;
-  throw base::Error(base::ExitCode::kConfig,
-                    fmt::format("{} {} not KEY=VALUE, like training.optimizer.lr=0.01; these can be changed: {}",
-                                base::joined(wrong), wrong.size() == 1 ? "is" : "are", config::live_fields_text()));
-}
-
-std::string field_of(const std::string& assignment) { return assignment.substr(0, assignment.find('=')); }
-
-// What holds once everything that lies there is accepted.
-std::vector<std::string> known_assignments(base::FileSystem& files, const std::string& run) {
-  auto known = history::assignments_of(history::accepted_changes(files, run));
-  for (const auto& request : history::pending_requests(files, run)) {
-    const auto settings = history::read_request(files, request);
-    if (!settings) continue;  // the training refuses it
-    for (const auto& one : history::assignments_of(*settings)) known.push_back(one);
-  }
-  return known;
-}
-
-[[noreturn]] void refuse(std::vector<base::Problem> problems) {
-  constexpr std::string_view kOption = "--set ";
-  for (auto& problem : problems) {
-    if (problem.place.file.starts_with(kOption)) problem.place.file.erase(0, kOption.size());
-  }
-  throw base::ConfigError(std::move(problems));
-}
-
-RunConfig settings_before(const RunConfig& own, const std::vector<std::string>& known) {
-  auto live = config::with_live_settings(own, known);
-  return live.problems.empty() ? std::move(live.config) : own;
-}
-
-RunConfig settings_after(const RunConfig& own, std::vector<std::string> known, const SetOptions& options) {
-  if (!config::with_live_settings(own, known).problems.empty()) known.clear();  // a request that will be refused
-  known.insert(known.end(), options.assignments.begin(), options.assignments.end());
-  auto live = config::with_live_settings(own, known);
-  if (!live.problems.empty()) refuse(std::move(live.problems));
-  return std::move(live.config);
-}
-
-struct Change {
-  std::string before, after;
-};
-using Changes = std::map<std::string, Change>;  // by field
-
-void print_changes(const SetOptions& options, const std::string& request, const Changes& changes, When when) {
-  if (options.json) {
-    ordered_json listed = ordered_json::array();
-    for (const auto& [field, change] : changes) {
-      listed.push_back({{"field", field}, {"before", change.before}, {"after", change.after}});
-    }
-    print_json({{"run_dir", options.run},
-                {"request", request.empty() ? ordered_json() : ordered_json(request)},
-                {"changes", listed},
-                {"from", when == When::kEndOfEpoch ? "end_of_epoch" : "resume"}});
-    return;
-  }
-  if (request.empty()) return print_line("nothing changes: the run has these settings, or they are requested already");
-  for (const auto& [field, change] : changes) print_line(field + ": " + change.before + " -> " + change.after);
-  print_line(when == When::kEndOfEpoch ? "requested; it holds from the end of the running epoch on"
-                                       : "requested; nobody trains this run now: it holds from the first epoch that "
-                                         "begins when the run is resumed");
-}
-
-// Those among the assigned fields that get another value than they have, or will have.
-Changes changes_of(const SetOptions& options, const RunConfig& own, const std::vector<std::string>& known) {
-  const RunConfig before = settings_before(own, known), after = settings_after(own, known, options);
-  Changes changes;
-  for (const auto& assignment : options.assignments) {
-    const std::string field = field_of(assignment);
-    const Change change{config::live_value(before, field), config::live_value(after, field)};
-    if (change.before != change.after) changes[field] = change;
-  }
-  return changes;
+void print_changes(const SetOptions& options, const std::string& request,
+                   const std::vector<history::FieldChange>& changes, SettingHolds from) {
+  if (!options.json) return print(setting_text(changes, from));
+  ordered_json listed = ordered_json::array();
+  for (const auto& [field, before, after] : changes)
+    listed.push_back({{"field", field}, {"before", before}, {"after", after}});
+  print_json({{"run_dir", options.run},
+              {"request", request.empty() ? ordered_json() : ordered_json(request)},
+              {"changes", listed},
+              {"from", from == SettingHolds::kFromEndOfEpoch ? "end_of_epoch" : "resume"}});
 }
 
 int set(const SetOptions& options) {
-  require_assignments(options.assignments);
-  const RunConfig own = read_config_of_run(options.run).config;
+  const auto own = history::read_config_of_run(options.run).config;
   storage::ConfinedFileSystem files(options.run, storage::Owner::kAnyone);
-  const Changes changes = changes_of(options, own, known_assignments(files, options.run));
-  history::RequestedSettings settings;
-  for (const auto& [field, change] : changes) settings[field] = change.after;
-  const auto request = settings.empty() ? "" : history::publish_request(files, options.run, settings).path;
+  const auto changes = history::changes_to_request(files, options.run, own, options.assignments);
+  const auto request =
+      changes.empty() ? "" : history::publish_request(files, options.run, history::settings_of(changes)).path;
   print_changes(options, request, changes, when_it_holds(files, options.run));
   return 0;
 }

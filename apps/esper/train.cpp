@@ -21,8 +21,8 @@ bool may_be_of_run(const std::string& config) { return std::filesystem::path(con
 
 // A resumed run continues with the training it began.
 void refuse_other_training(const TrainRequest& request, const std::vector<std::string>& assignments) {
-  const std::string path = config_in_run(request.resume);
-  const config::RunConfig before = read_config_of_run(request.resume).config;
+  const std::string path = history::config_in_run(request.resume);
+  const config::RunConfig before = history::read_config_of_run(request.resume).config;
   refuse_overridden(request.resume, before, request.job.config, assignments);
   const std::string changes = forbidden_changes(before, request.job.config, "A resumed run");
   if (changes.empty()) return;

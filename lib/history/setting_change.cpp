@@ -55,11 +55,11 @@ base::Expected<SettingChanges> accepted_in(std::string_view text) {
 }
 
 // Of everyone who leaves a request, so that no two have one number.
-base::File lock_requests(FileSystem& files, const std::string& folder) {
-  constexpr int kAttempts = 40;
-  for (int i = 0; i < kAttempts; ++i) {
+base::File lock_requests(FileSystem& files, const std::string& folder, base::Duration patience) {
+  constexpr auto kBetweenAttempts = std::chrono::milliseconds(50);
+  for (base::Duration waited{}; waited <= patience; waited += kBetweenAttempts) {
     if (auto lock = files.try_lock(folder + "/lock")) return std::move(*lock);
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::this_thread::sleep_for(kBetweenAttempts);
   }
   throw Error(ExitCode::kTryAgain, "another process is changing settings in " + folder + "; try again");
 }
@@ -169,10 +169,11 @@ base::Expected<RequestedSettings> read_request(FileSystem& files, const SettingR
   return std::move(file->set);
 }
 
-SettingRequest publish_request(FileSystem& files, const std::string& run, const RequestedSettings& settings) {
+SettingRequest publish_request(FileSystem& files, const std::string& run, const RequestedSettings& settings,
+                               base::Duration patience) {
   const std::string folder = changes_folder(run);
   storage::ensure_folder(files, folder);
-  const auto lock = lock_requests(files, folder);
+  const auto lock = lock_requests(files, folder, patience);
   storage::remove_leftovers_under_lock(files, folder, [](std::string_view name) { return name.starts_with(kRequest); });
   const auto number = next_number(files, run);
   const SettingRequest request{number, named(folder, kRequest, number)};

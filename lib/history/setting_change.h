@@ -15,6 +15,7 @@
 
 #include "base/expected.h"
 #include "base/file_system.h"
+#include "base/quantity.h"
 #include "config/run_config.h"
 
 namespace esper::history {
@@ -64,8 +65,10 @@ std::vector<std::string> assignments_of(const RequestedSettings& settings);
 std::vector<SettingRequest> pending_requests(base::FileSystem& files, const std::string& run);
 // Throws IoError; a failure is one of the text.
 base::Expected<RequestedSettings> read_request(base::FileSystem& files, const SettingRequest& request);
-// Leaves one, durably. Throws Error{kTryAgain} while other processes do the same, and IoError.
-SettingRequest publish_request(base::FileSystem& files, const std::string& run, const RequestedSettings& settings);
+// Leaves one, durably. Throws Error{kTryAgain} where other processes do the same for longer than `patience`, and
+// IoError.
+SettingRequest publish_request(base::FileSystem& files, const std::string& run, const RequestedSettings& settings,
+                               base::Duration patience = std::chrono::seconds(2));
 // Puts a request aside that was not accepted.
 void set_aside(base::FileSystem& files, const SettingRequest& request);
 

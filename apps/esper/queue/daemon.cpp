@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "esper/front.h"
 #include "esper/queue/daemon_client.h"
+#include "esper/queue/job_commands.h"
 #include "esper/run_options.h"
 
 namespace esper {
@@ -116,6 +117,7 @@ void add_daemon(Front& front) {
   add_request(*command, front, "drain", "Begin no further job; what runs goes on", "POST", "/v1/daemon/drain");
   add_request(*command, front, "stop", "End the daemon; running jobs go on, and the next daemon finds them", "POST",
               "/v1/daemon/stop");
+  add_daemon_audit(*command, front);
   command->callback([&front, options] {
     if (!front.run) front.run = [options] { return run(*options); };
   });

@@ -70,6 +70,21 @@ void start_daemon(const std::string& state_dir) {
     throw Error(ExitCode::kResources, "the daemon did not start; see the end of " + log_path);
 }
 
+nlohmann::json document_of(const http::Response& response) {
+  auto document = base::parse_json(response.body, kMostAnswerBytes);
+  if (!document) throw Error(ExitCode::kBug, "the daemon's answer cannot be read: " + document.error());
+  return std::move(*document);
+}
+
+void refuse_if_refused(const http::Response& response, const nlohmann::json& document) {
+  constexpr int kChangedMeanwhile = 412, kBusy = 503;
+  const int status = response.status;
+  if (status < 300) return;
+  const auto reason = document.value("error", fmt::format("the daemon refused with status {}", status));
+  if (status == kChangedMeanwhile || status == kBusy) throw Error(ExitCode::kTryAgain, reason);
+  throw Error(status >= 500 ? ExitCode::kResources : ExitCode::kConfig, reason);
+}
+
 }  // namespace
 
 std::string new_submission_token() {
@@ -113,25 +128,36 @@ std::string state_dir_of(const DaemonAddress& address) {
   return absolute_path(path);
 }
 
+http::Endpoint endpoint_of(const DaemonAddress& address) {
+  return http::UnixEndpoint{jobs::socket_of(state_dir_of(address))};
+}
+
+Error no_daemon(const DaemonAddress& address, const std::string& reason) {
+  const std::string state_dir = state_dir_of(address);
+  return {ExitCode::kTryAgain, fmt::format("no daemon answers for {}: {}; start one: esper daemon --state-dir {}",
+                                           state_dir, reason, state_dir)};
+}
+
 nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method, const std::string& target,
                           const nlohmann::json& body, StartDaemon start) {
-  const std::string state_dir = state_dir_of(address);
-  const http::Endpoint endpoint = http::UnixEndpoint{jobs::socket_of(state_dir)};
+  const http::Endpoint endpoint = endpoint_of(address);
   const std::string text = body.is_null() ? "" : base::json_line(body);
   auto response = http::request(endpoint, method, target, text, kAnswerTime);
   if (!response && start == StartDaemon::kIfNeeded) {
-    start_daemon(state_dir);
+    start_daemon(state_dir_of(address));
     response = http::request(endpoint, method, target, text, kAnswerTime);
   }
-  if (!response) {
-    throw Error(ExitCode::kTryAgain, fmt::format("no daemon answers for {}: {}; start one: esper daemon --state-dir {}",
-                                                 state_dir, response.error(), state_dir));
-  }
-  const auto document = base::parse_json(response->body, kMostAnswerBytes);
-  if (!document) throw Error(ExitCode::kBug, "the daemon's answer cannot be read: " + document.error());
-  if (response->status < 300) return *document;
-  throw Error(response->status >= 500 ? ExitCode::kResources : ExitCode::kConfig,
-              document->value("error", fmt::format("the daemon refused with status {}", response->status)));
+  if (!response) throw no_daemon(address, response.error());
+  auto document = document_of(*response);
+  refuse_if_refused(*response, document);
+  return document;
+}
+
+std::string ask_daemon_text(const DaemonAddress& address, const std::string& target) {
+  auto response = http::request(endpoint_of(address), "GET", target, "", kAnswerTime);
+  if (!response) throw no_daemon(address, response.error());
+  if (response->status >= 300) refuse_if_refused(*response, document_of(*response));
+  return std::move(response->body);
 }
 
 }  // namespace esper

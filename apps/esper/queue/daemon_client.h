@@ -6,7 +6,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
 #include "esper/output.h"
+#include "http/client_socket.h"
 
 namespace esper {
 
@@ -24,13 +26,21 @@ void add_daemon_options(CLI::App& command, DaemonAddress& address);
 // Absolute. Throws Error{kConfig} where there is no home folder.
 std::string state_dir_of(const DaemonAddress& address);
 
-// The daemon's answer. Throws Error with the daemon's reason where it refuses: kConfig; kTryAgain where none answers.
+// Where its daemon listens.
+http::Endpoint endpoint_of(const DaemonAddress& address);
+// "no daemon answers for DIR: REASON; start one: ...", kTryAgain.
+base::Error no_daemon(const DaemonAddress& address, const std::string& reason);
+
+// The daemon's answer. Throws Error with the daemon's reason where it refuses: kConfig, or kTryAgain where it
+// may go well later; kTryAgain where none answers.
 nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method, const std::string& target,
                           const nlohmann::json& body = nullptr, StartDaemon start = StartDaemon::kNo);
 
 // Of a submission: sent again where the answer was lost, it is the same submission.
 std::string new_submission_token();
 std::string absolute_path(const std::string& path);
+// The same for an answer that is no JSON.
+std::string ask_daemon_text(const DaemonAddress& address, const std::string& target);
 
 // This program's own file.
 std::string own_program();

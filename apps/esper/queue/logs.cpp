@@ -5,22 +5,26 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <memory>
-#include <string_view>
+#include <string>
 
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/file_system.h"
-#include "base/names.h"
 #include "base/text/printable.h"
+#include "base/text/utf8.h"
 #include "esper/front.h"
 #include "esper/queue/daemon_client.h"
-#include "jobs/job/job_states.h"
+#include "esper/queue/job_events.h"
+#include "esper/queue/job_requests.h"
 
 namespace esper {
 namespace {
+
+using Kind = JobEvents::Seen::Kind;
 
 struct LogOptions {
   DaemonAddress address;
@@ -28,46 +32,97 @@ struct LogOptions {
   bool follow = false;
 };
 
-constexpr int kLookAgainMs = 1000;
+// The job's output, of all its attempts: they append to one file.
+class Output {
+ public:
+  explicit Output(std::string path) : path_(std::move(path)) {}
 
-void print_new(int file) {
-  std::array<char, 65536> bytes{};
-  ssize_t got = 0;
-  while ((got = ::read(file, bytes.data(), bytes.size())) > 0)
-    print(base::printable({bytes.data(), static_cast<std::size_t>(got)}));
-}
+  // False: there is none yet.
+  bool is_there() {
+    if (!file_.is_open()) file_ = base::Descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    return file_.is_open();
+  }
 
-bool has_ended(const LogOptions& options) {
-  const auto job = ask_daemon(options.address, "GET", fmt::format("/v1/jobs/{}", options.job));
-  const auto state = base::from_name<jobs::JobState>(job.value("state", ""));
-  return state && is_terminal(*state);
-}
-
-// Until the job has ended. The file tells of changes; the job is asked for only while it is silent.
-void follow(const LogOptions& options, int file, const std::string& path) {
-  const base::Descriptor changes(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (!changes.is_open() || ::inotify_add_watch(changes.number(), path.c_str(), IN_MODIFY) < 0)
-    throw base::IoError("watch", path, errno);
-  std::array<char, 4096> ignored{};
-  while (true) {
-    pollfd waiting{changes.number(), POLLIN, 0};
-    const bool is_silent = ::poll(&waiting, 1, kLookAgainMs) == 0;
-    const bool is_over = is_silent && has_ended(options);
-    while (::read(changes.number(), ignored.data(), ignored.size()) > 0) {
+  // What came since the last call, but for a character that has not arrived whole.
+  void print_new() {
+    if (!is_there()) return;
+    std::array<char, 65536> bytes{};
+    ssize_t got = 0;
+    while ((got = ::read(file_.number(), bytes.data(), bytes.size())) > 0) {
+      unprinted_.append(bytes.data(), static_cast<std::size_t>(got));
+      const auto whole = unprinted_.size() - bytes_of_cut_character();
+      print(base::printable(std::string_view(unprinted_).substr(0, whole)));
+      unprinted_.erase(0, whole);
     }
-    print_new(file);
+  }
+
+  // For poll(2): readable once the file has grown; -1: there is none yet.
+  int changes() {
+    if (changes_.is_open() || !is_there()) return changes_.number();
+    changes_ = base::Descriptor(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    if (!changes_.is_open() || ::inotify_add_watch(changes_.number(), path_.c_str(), IN_MODIFY) < 0)
+      throw base::IoError("watch", path_, errno);
+    return changes_.number();
+  }
+  void take_changes() {
+    std::array<char, 4096> ignored{};
+    while (changes_.is_open() && ::read(changes_.number(), ignored.data(), ignored.size()) > 0) {
+    }
+  }
+
+ private:
+  // At the end.
+  std::size_t bytes_of_cut_character() const {
+    constexpr std::size_t kLongest = 4;
+    for (std::size_t bytes = 1; bytes < std::min(kLongest, unprinted_.size() + 1); ++bytes) {
+      const auto first = static_cast<unsigned char>(unprinted_[unprinted_.size() - bytes]);
+      if (first < 0x80) return 0;
+      if (first < 0xC0) continue;
+      const std::size_t needed = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+      return needed > bytes ? bytes : 0;
+    }
+    return 0;
+  }
+
+  const std::string path_;
+  base::Descriptor file_, changes_;
+  std::string unprinted_;
+};
+
+bool has_job_ended(const LogOptions& options) {
+  return has_ended(ask_daemon(options.address, "GET", job_target(options.job)));
+}
+
+// Until the job has ended, whatever becomes of its attempts.
+void follow(const LogOptions& options, Output& output) {
+  JobEvents events(options.address);
+  bool is_over = has_job_ended(options);
+  while (true) {
+    output.print_new();
     if (is_over) return;
+    const int changes = output.changes();
+    if (changes >= 0) output.print_new();  // what came before it was watched
+    std::array waiting{pollfd{events.descriptor(), POLLIN, 0}, pollfd{changes, POLLIN, 0}};
+    ::poll(waiting.data(), waiting.size(), -1);
+    output.take_changes();
+    output.print_new();
+    bool is_concerned = false;
+    for (auto seen = events.next({}); seen.kind != Kind::kNothing; seen = events.next({}))
+      is_concerned |= seen.concerns(options.job);
+    if (is_concerned) is_over = has_job_ended(options);
   }
 }
 
 int show_log(const LogOptions& options) {
-  ask_daemon(options.address, "GET", fmt::format("/v1/jobs/{}", options.job));
-  const std::string path = fmt::format("{}/jobs/{:06}/output.log", state_dir_of(options.address), options.job);
-  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!file.is_open())
+  ask_daemon(options.address, "GET", job_target(options.job));
+  Output output(fmt::format("{}/jobs/{:06}/output.log", state_dir_of(options.address), options.job));
+  if (options.follow) {
+    follow(options, output);
+    return 0;
+  }
+  if (!output.is_there())
     throw base::Error(base::ExitCode::kTryAgain, fmt::format("job {} has printed nothing yet", options.job));
-  print_new(file.number());
-  if (options.follow) follow(options, file.number(), path);
+  output.print_new();
   return 0;
 }
 

@@ -5,10 +5,11 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/text/byte_size.h"
 #include "config/writing/write.h"
 #include "esper/front.h"
+#include "esper/queue/byte_size.h"
 #include "esper/queue/daemon_client.h"
+#include "esper/queue/repeat.h"
 #include "esper/run_options.h"
 #include "jobs/job/job.h"
 
@@ -19,15 +20,12 @@ struct SubmitOptions {
   DaemonAddress address;
   ConfigOptions config;
   jobs::Submission submission;
-  std::string memory;
+  std::string memory, repeat;
   bool no_daemon_start = false;
 };
 
-std::int64_t bytes_in(const std::string& text) {
-  const auto bytes = base::parse_byte_size(text);
-  if (!bytes)
-    throw base::Error(base::ExitCode::kConfig, "--memory: needs a whole number and a unit, like 4GiB or 500MiB");
-  return *bytes;
+std::string submitted_line(const nlohmann::json& job) {
+  return fmt::format("job {}: {}, run folder {}", job.value("id", 0), job.value("state", ""), job.value("run_dir", ""));
 }
 
 int submit(SubmitOptions options) {
@@ -39,16 +37,20 @@ int submit(SubmitOptions options) {
   if (!submission.run_dir.empty()) submission.run_dir = absolute_path(submission.run_dir);
   if (submission.name.empty()) submission.name = config.name;
   submission.needs.threads = config.device.threads;
-  if (!options.memory.empty()) submission.needs.memory_bytes = bytes_in(options.memory);
+  if (!options.memory.empty()) submission.needs.memory_bytes = bytes_in("--memory", options.memory);
   submission.token = new_submission_token();
+  if (!options.repeat.empty()) submission.seeds = seeds_in(options.repeat);
+  if (!submission.seeds.empty() && sets(options.config.assignments, "seed"))
+    throw base::Error(base::ExitCode::kConfig, "--set seed and --repeat seeds exclude each other: give one of them");
   const auto start = options.no_daemon_start ? StartDaemon::kNo : StartDaemon::kIfNeeded;
   options.address.json = options.config.json;
-  const auto job = ask_daemon(options.address, "POST", "/v1/jobs", base::to_json(submission), start);
+  const auto answer = ask_daemon(options.address, "POST", "/v1/jobs", base::to_json(submission), start);
   if (options.config.json) {
-    print_json(job);
+    print_json(answer);
+  } else if (submission.seeds.empty()) {
+    print_line(submitted_line(answer));
   } else {
-    print_line(
-        fmt::format("job {}: {}, run folder {}", job.value("id", 0), job.value("state", ""), job.value("run_dir", "")));
+    for (const auto& job : answer.at("jobs")) print_line(submitted_line(job));
   }
   return 0;
 }
@@ -57,7 +59,8 @@ int submit(SubmitOptions options) {
 
 void add_submit(Front& front) {
   CLI::App* command = add_command(front.root, "submit", "Put a run file into the daemon's queue",
-                                  "esper submit configs/run/digits.yaml --set epochs=5 --priority 10");
+                                  "esper submit configs/run/digits.yaml --set epochs=5 --priority 10\n"
+                                  "         esper submit configs/run/digits.yaml --repeat seeds=1..5");
   const auto options = std::make_shared<SubmitOptions>();
   add_config_options(*command, options->config);
   command
@@ -75,8 +78,10 @@ void add_submit(Front& front) {
       ->check(refuse_empty);
   command->add_option("--priority", submission.priority, "Higher ones first, and lower ones make room; default: 0")
       ->type_name("N");
-  command->add_option("--after", submission.after, "Begin once these jobs have succeeded")
-      ->type_name("JOB")
+  command->add_option("--after", submission.after, "Begin once these jobs have succeeded: --after 3,4")
+      ->type_name("JOB,...")
+      ->delimiter(',')
+      ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--gpus", submission.needs.gpus, "How many GPUs it gets; default: 0")
       ->type_name("N")
@@ -85,6 +90,11 @@ void add_submit(Front& front) {
       ->add_option("--memory", options->memory,
                    "Memory that must be left for it, like 4GiB; default: it is not counted")
       ->type_name("SIZE");
+  command
+      ->add_option("--repeat", options->repeat,
+                   "One job for each seed, with the seed in its name: seeds=1..5 or seeds=1,2,7; at most 10000")
+      ->type_name("seeds=LIST")
+      ->check(refuse_empty);
   command->add_flag("--hold", submission.hold, "Wait until `esper job resume`");
   command->add_flag("--no-daemon-start", options->no_daemon_start, "Fail where no daemon runs, rather than start one");
   command->callback([&front, options] { front.run = [options] { return submit(*options); }; });

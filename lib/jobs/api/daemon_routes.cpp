@@ -10,11 +10,13 @@ namespace esper::jobs {
 void DaemonRoutes::add_to(Router& router) {
   using http::Request;
   router.add("GET", "/v1/daemon", [this](const Request&, std::int64_t) { return status(); });
-  router.add("POST", "/v1/daemon/drain", [this](const Request&, std::int64_t) {
+  router.add("POST", "/v1/daemon/drain", [this](const Request& request, std::int64_t) {
+    store_.note(asked_now(uid_of(request), "drain"), std::nullopt);
     queue_.drain();
     return status();
   });
-  router.add("POST", "/v1/daemon/stop", [this](const Request&, std::int64_t) {
+  router.add("POST", "/v1/daemon/stop", [this](const Request& request, std::int64_t) {
+    store_.note(asked_now(uid_of(request), "stop"), std::nullopt);
     stop_();
     return status();
   });

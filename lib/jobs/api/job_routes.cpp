@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
 #include <optional>
 #include <sstream>
 
@@ -16,13 +15,6 @@ namespace {
 using http::Request;
 using http::Response;
 
-struct PriorityChange {
-  std::optional<std::int64_t> priority{};
-};
-constexpr auto json_members(const PriorityChange*) {
-  return std::tuple{base::json_member("priority", &PriorityChange::priority)};
-}
-
 // "queued,running"; nothing: one of them is no state.
 std::optional<std::vector<JobState>> states_in(const std::string& text) {
   std::vector<JobState> states;
@@ -35,14 +27,6 @@ std::optional<std::vector<JobState>> states_in(const std::string& text) {
   return states;
 }
 
-// From 1 on.
-std::optional<std::int64_t> number_in(std::string_view text) {
-  std::int64_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || number < 1) return std::nullopt;
-  return number;
-}
-
 base::Expected<JobFilter> filter_of(const Request& request) {
   JobFilter filter;
   for (const auto& [name, value] : request.query) {
@@ -52,7 +36,8 @@ base::Expected<JobFilter> filter_of(const Request& request) {
       filter.states = *states;
     } else if (name == "name") {
       filter.name = value;
-    } else if (const auto number = number_in(value); number && (name == "limit" || name == "sweep")) {
+    } else if (const auto number = whole_number_in(value);
+               number && *number >= 1 && (name == "limit" || name == "sweep")) {
       (name == "limit" ? filter.most : filter.sweep) = *number;
     } else {
       return base::failure(fmt::format("unknown parameter, or value: {}; known: state, name, sweep, limit", name));
@@ -60,8 +45,6 @@ base::Expected<JobFilter> filter_of(const Request& request) {
   }
   return filter;
 }
-
-Response no_such(JobId id) { return refusal(404, fmt::format("there is no job {}", id)); }
 
 Response changed_or_conflict(const base::Expected<Job>& job) {
   return job ? json_response(base::to_json(*job)) : refusal(409, job.error());
@@ -73,7 +56,6 @@ void JobRoutes::add_to(Router& router) {
   router.add("GET", "/v1/jobs", [this](const Request& request, std::int64_t) { return list(request); });
   router.add("POST", "/v1/jobs", [this](const Request& request, std::int64_t) { return submit(request); });
   router.add("GET", "/v1/jobs/{id}", [this](const Request&, JobId id) { return show(id); });
-  router.add("PATCH", "/v1/jobs/{id}", [this](const Request& request, JobId id) { return change(request, id); });
   router.add("GET", "/v1/jobs/{id}/config", [this](const Request&, JobId id) { return config(id); });
   for (const auto& [action, name] : names(Queue::Action{})) {
     router.add("POST", fmt::format("/v1/jobs/{{id}}/{}", name),
@@ -85,6 +67,10 @@ Response JobRoutes::submit(const Request& request) {
   const auto submission = body_of<Submission>(request);
   if (!submission) return refusal(400, submission.error());
   if (const std::string mistakes = mistakes_in(*submission); !mistakes.empty()) return refusal(400, mistakes);
+  if (!submission->seeds.empty()) {
+    const auto jobs = queue_.submit_each(*submission, uid_of(request));
+    return jobs ? json_response({{"jobs", base::to_json(*jobs)}}, 201) : refusal(400, jobs.error());
+  }
   const auto made = queue_.submit(*submission, uid_of(request));
   return made ? json_response(base::to_json(*made), 201) : refusal(400, made.error());
 }
@@ -102,27 +88,19 @@ Response JobRoutes::list(const Request& request) {
 
 Response JobRoutes::show(JobId id) {
   auto job = store_.find(id);
-  if (!job) return no_such(id);
+  if (!job) return no_such_job(id);
   job->reason = queue_.waiting_reason(*job);
   return json_response(base::to_json(*job));
 }
 
 Response JobRoutes::config(JobId id) {
   const auto job = store_.find(id);
-  if (!job) return no_such(id);
+  if (!job) return no_such_job(id);
   return {.content_type = "application/yaml", .body = queue_.run_file_of(*job)};
 }
 
-Response JobRoutes::change(const Request& request, JobId id) {
-  const auto change = body_of<PriorityChange>(request);
-  if (!change) return refusal(400, change.error());
-  if (!change->priority) return refusal(400, "nothing to change: give \"priority\"");
-  if (!store_.find(id)) return no_such(id);
-  return changed_or_conflict(queue_.set_priority(id, *change->priority, uid_of(request)));
-}
-
 Response JobRoutes::act(const Request& request, JobId id, Queue::Action action) {
-  if (!store_.find(id)) return no_such(id);
+  if (!store_.find(id)) return no_such_job(id);
   return changed_or_conflict(queue_.act(id, action, uid_of(request)));
 }
 

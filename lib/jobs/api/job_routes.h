@@ -1,5 +1,5 @@
 #pragma once
-// Requests about jobs: submit, list, show, change, stop and continue. On the loop's thread.
+// Requests about jobs: submit, list, show, stop and continue. On the loop's thread.
 
 #include "jobs/api/router.h"
 #include "jobs/queue/queue.h"
@@ -18,7 +18,6 @@ class JobRoutes {
   http::Response list(const http::Request& request);
   http::Response show(JobId id);
   http::Response config(JobId id);
-  http::Response change(const http::Request& request, JobId id);
   http::Response act(const http::Request& request, JobId id, Queue::Action action);
 
   JobStore& store_;

@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/expected.h"
 #include "base/text/json_struct.h"
 #include "http/message.h"
+#include "jobs/job/job.h"
 
 namespace esper::jobs {
 
@@ -16,6 +19,11 @@ inline constexpr std::size_t kMostRequestBytes = 8u << 20;
 http::Response json_response(const nlohmann::json& document, int status = 200);
 // {"error": reason}
 http::Response refusal(int status, const std::string& reason);
+// 404
+http::Response no_such_job(JobId id);
+
+// Of a path or query: all of the text, in decimal digits.
+std::optional<std::int64_t> whole_number_in(std::string_view text);
 
 // Who asks, for the audit log: over TCP, where the kernel does not say, this process's own user, who has the token.
 std::int64_t uid_of(const http::Request& request);

@@ -1,6 +1,5 @@
 #include "jobs/api/router.h"
 
-#include <charconv>
 #include <optional>
 
 #include "jobs/api/responses.h"
@@ -9,13 +8,6 @@ namespace esper::jobs {
 namespace {
 
 constexpr std::string_view kIdPlace = "{id}";
-
-std::optional<std::int64_t> id_in(std::string_view text) {
-  std::int64_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || number < 1) return std::nullopt;
-  return number;
-}
 
 std::vector<std::string_view> parts_of(std::string_view path) {
   std::vector<std::string_view> parts;
@@ -34,8 +26,8 @@ std::optional<std::int64_t> id_of_path(std::string_view pattern, std::string_vie
   std::int64_t id = 0;
   for (std::size_t at = 0; at < parts.size(); ++at) {
     if (wanted[at] == kIdPlace) {
-      const auto number = id_in(parts[at]);
-      if (!number) return std::nullopt;
+      const auto number = whole_number_in(parts[at]);
+      if (!number || *number < 1) return std::nullopt;
       id = *number;
     } else if (wanted[at] != parts[at]) {
       return std::nullopt;

@@ -1,12 +1,16 @@
 #include "jobs/api/submission_check.h"
 
+#include <fmt/core.h>
+
 #include <filesystem>
 #include <system_error>
 #include <vector>
 
 #include "base/text/joined.h"
+#include "base/text/printable.h"
 #include "base/text/problem.h"
 #include "config/loading/load.h"
+#include "jobs/job/repeat.h"
 #include "sweep/sweep_file.h"
 
 namespace esper::jobs {
@@ -17,8 +21,16 @@ constexpr std::size_t kMostNameBytes = 200;
 bool is_absolute_path(const std::string& path) { return path.starts_with('/') && path.find('\0') == std::string::npos; }
 
 bool is_job_name(const std::string& name) {
-  return !name.empty() && name.size() <= kMostNameBytes && name.find_first_of("/\n\r") == std::string::npos &&
-         name[0] != '.';
+  return !name.empty() && name.size() <= kMostNameBytes && name[0] != '.' && name.find('/') == std::string::npos &&
+         base::printable_line(name) == name;
+}
+
+constexpr const char* kNameRule =
+    "name: needs 1 to 200 characters, no \"/\" and no control characters, and may not begin with a dot";
+
+void check_config(const std::string& config, std::vector<std::string>& mistakes) {
+  for (const auto& problem : config::read_run_config_text(config, "config").problems)
+    mistakes.push_back("config: " + base::to_string(problem));
 }
 
 bool is_folder(const std::string& path) {
@@ -30,16 +42,31 @@ bool is_folder(const std::string& path) {
 
 std::string mistakes_in(const Submission& submission) {
   std::vector<std::string> mistakes;
-  if (!is_job_name(submission.name))
-    mistakes.push_back("name: needs 1 to 200 characters, no \"/\" and no line end, and may not begin with a dot");
+  if (!is_job_name(submission.name)) mistakes.emplace_back(kNameRule);
   if (!is_folder(submission.folder)) mistakes.push_back("folder: needs the absolute path of a folder that exists");
   if (!is_absolute_path(submission.run_dir.empty() ? submission.runs_dir : submission.run_dir))
     mistakes.push_back("run_dir, or runs_dir: needs an absolute path");
   const auto& needs = submission.needs;
   if (needs.threads < 0 || needs.memory_bytes < 0 || needs.gpus < 0)
     mistakes.push_back("needs: no number may be below 0");
-  for (const auto& problem : config::read_run_config_text(submission.config, "config").problems)
-    mistakes.push_back("config: " + base::to_string(problem));
+  if (submission.seeds.size() > kMostRepeats)
+    mistakes.push_back(fmt::format("seeds: at most {}, found {}", kMostRepeats, submission.seeds.size()));
+  check_config(submission.config, mistakes);
+  return base::joined(mistakes, "; ");
+}
+
+std::string mistakes_in(const JobChange& change) {
+  std::vector<std::string> mistakes;
+  if (change == JobChange{})
+    mistakes.emplace_back("nothing to change: give name, priority, after, threads, memory_bytes, gpus or config");
+  if (change.name && !is_job_name(*change.name)) mistakes.emplace_back(kNameRule);
+  for (const auto& [field, number] : {std::pair{"threads", change.threads}, std::pair{"gpus", change.gpus},
+                                      std::pair{"memory_bytes", change.memory_bytes}}) {
+    if (number.value_or(0) < 0) mistakes.push_back(fmt::format("{}: may not be below 0", field));
+  }
+  if (change.config.has_value() != change.config_before.has_value())
+    mistakes.emplace_back("config, and config_before, the run file that it was made from: one needs the other");
+  if (change.config) check_config(*change.config, mistakes);
   return base::joined(mistakes, "; ");
 }
 

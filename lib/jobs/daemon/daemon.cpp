@@ -19,7 +19,9 @@
 #include "base/file_system.h"
 #include "base/text/json_struct.h"
 #include "http/server.h"
+#include "jobs/api/audit_routes.h"
 #include "jobs/api/daemon_routes.h"
+#include "jobs/api/edit_routes.h"
 #include "jobs/api/job_routes.h"
 #include "jobs/api/sweep_routes.h"
 #include "jobs/daemon/token_file.h"
@@ -87,12 +89,15 @@ class Daemon {
         sweeps_(store_),
         queue_(loop_, store_, sweeps_, setup_of(options), [this](const Job& job) { publish(job); }),
         job_routes_(store_, queue_),
+        edit_routes_(store_, queue_),
         sweep_routes_(sweeps_, queue_),
         daemon_routes_(store_, queue_, facts_of(options), [this] { stop(); }),
         server_(loop_, [this](const http::Request& request) { return router_.answer(request); }),
         signals_(loop_, SIGTERM, SIGINT, SIGCHLD) {
     job_routes_.add_to(router_);
+    edit_routes_.add_to(router_);
     sweep_routes_.add_to(router_);
+    add_audit_routes(router_, store_);
     daemon_routes_.add_to(router_);
   }
 
@@ -157,6 +162,7 @@ class Daemon {
   Sweeps sweeps_;
   Queue queue_;
   JobRoutes job_routes_;
+  EditRoutes edit_routes_;
   SweepRoutes sweep_routes_;
   DaemonRoutes daemon_routes_;
   Router router_;

@@ -72,6 +72,8 @@ struct Submission {
   bool hold = false;
   // Chosen by the client: a repeated submission with the same token is the same job. Empty: none.
   std::string token{};
+  // One job for each, with the seed in its run file and in its names (job/repeat.h); empty: one job.
+  std::vector<std::uint64_t> seeds{};
   // Of the daemon's own submissions alone; not in JSON.
   std::int64_t sweep = 0;   // that it belongs to; 0: none
   std::int64_t epochs = 0;  // Job::epochs
@@ -79,11 +81,11 @@ struct Submission {
 constexpr auto json_members(const Submission*) {
   using base::json_member;
   using S = Submission;
-  return std::tuple{json_member("name", &S::name),         json_member("config", &S::config),
-                    json_member("folder", &S::folder),     json_member("run_dir", &S::run_dir),
-                    json_member("runs_dir", &S::runs_dir), json_member("priority", &S::priority),
-                    json_member("after", &S::after),       json_member("needs", &S::needs),
-                    json_member("hold", &S::hold),         json_member("token", &S::token)};
+  return std::tuple{
+      json_member("name", &S::name),       json_member("config", &S::config),     json_member("folder", &S::folder),
+      json_member("run_dir", &S::run_dir), json_member("runs_dir", &S::runs_dir), json_member("priority", &S::priority),
+      json_member("after", &S::after),     json_member("needs", &S::needs),       json_member("hold", &S::hold),
+      json_member("token", &S::token),     json_member("seeds", &S::seeds)};
 }
 
 // Times are milliseconds since the UNIX epoch, for people: nothing is decided by them. 0: not yet.

@@ -52,6 +52,15 @@ std::vector<std::string> command_of(const std::string& program, const Job& job, 
   return {program, "train", "--config", folder.run_file(), "--run-dir", job.run_dir};
 }
 
+// After its FIFO has ended: nothing of the job lives where the folder of the lock was deleted.
+bool is_over(const JobFolder& folder) {
+  try {
+    return try_lock(folder).is_open();
+  } catch (const base::IoError& error) {
+    return error.error_number() == ENOENT;
+  }
+}
+
 // Names of checkpoints sort by their place in the training.
 std::string newest_checkpoint(const std::string& run_dir) {
   try {
@@ -66,10 +75,17 @@ std::string newest_checkpoint(const std::string& run_dir) {
 
 }  // namespace
 
+std::string lost_run(const Job& job) {
+  if (job.checkpoint.empty() || has_run(job.run_dir)) return "";
+  return fmt::format("its run folder {} is gone, with its checkpoints; esper job retry {} begins a new one",
+                     job.run_dir, job.id);
+}
+
 struct Attempts::Watch {
   Watch(boost::asio::io_context& loop, Job watched, base::Descriptor descriptor)
       : job(std::move(watched)), alive(loop, descriptor.release()), timer(loop) {}
   Job job;
+  std::optional<ProcessIdentity> shim;  // where it is known yet
   boost::asio::posix::stream_descriptor alive;
   boost::asio::steady_timer timer;
   bool is_stopping = false;
@@ -103,9 +119,9 @@ void Attempts::start(const Job& job, const std::string& run_file) {
   if (!lock.is_open()) throw base::IoError("lock", folder.lock(), EWOULDBLOCK);
   auto alive = open_alive(folder);
   if (base::fault::hit("jobs.before_start")) ::kill(::getpid(), SIGKILL);
-  start_shim(folder, setup_.program, std::move(lock));
+  const pid_t shim = start_shim(folder, setup_.program, std::move(lock));
   if (base::fault::hit("jobs.after_start")) ::kill(::getpid(), SIGKILL);
-  watch(job, std::move(alive));
+  watch(job, std::move(alive), identity_of(shim));
 }
 
 std::optional<AttemptEnd> Attempts::adopt(const Job& job) {
@@ -114,12 +130,13 @@ std::optional<AttemptEnd> Attempts::adopt(const Job& job) {
   auto alive = open_alive(folder);
   // After the FIFO was opened: of those that ended before, it tells nothing.
   if (try_lock(folder).is_open()) return end_of(Watch(loop_, job, std::move(alive)));
-  watch(job, std::move(alive));
+  watch(job, std::move(alive), std::nullopt);
   return std::nullopt;
 }
 
-void Attempts::watch(const Job& job, base::Descriptor alive) {
+void Attempts::watch(const Job& job, base::Descriptor alive, std::optional<ProcessIdentity> shim) {
   watches_[job.id] = std::make_unique<Watch>(loop_, job, std::move(alive));
+  watches_[job.id]->shim = std::move(shim);
   await(job.id);
 }
 
@@ -134,7 +151,7 @@ void Attempts::await(JobId job) {
 void Attempts::look_at(JobId job) {
   const auto found = watches_.find(job);
   if (found == watches_.end()) return;
-  if (try_lock(folder_of(job)).is_open()) {
+  if (is_over(folder_of(job))) {
     const auto watch = std::move(found->second);
     watches_.erase(found);
     ended_(job, end_of(*watch));
@@ -152,9 +169,7 @@ void Attempts::stop(JobId job) {
   if (found == watches_.end()) return;
   Watch& watch = *found->second;
   if (std::exchange(watch.is_stopping, true)) return;
-  const auto processes = read_process(folder_of(job), watch.job.attempts);
-  // The shim tells the trainer. Without a shim the kernel has told it already.
-  if (!processes || !send_signal(processes->shim, SIGTERM, SignalTarget::kProcess)) watch.is_stopping = false;
+  watch.is_stopping = tell_to_stop(watch);
   watch.timer.expires_after(watch.is_stopping ? setup_.stop_grace : base::Duration(std::chrono::milliseconds(50)));
   watch.timer.async_wait([this, job](const boost::system::error_code& error) {
     const auto left = watches_.find(job);
@@ -167,6 +182,18 @@ void Attempts::stop(JobId job) {
   });
 }
 
+// False: which process its shim is cannot be known yet. The shim tells the trainer; where the shim has ended, the
+// kernel has told it.
+bool Attempts::tell_to_stop(Watch& watch) const {
+  if (!watch.shim) {
+    const auto processes = read_process(folder_of(watch.job.id), watch.job.attempts);
+    if (!processes) return false;
+    watch.shim = processes->shim;
+  }
+  send_signal(*watch.shim, SIGTERM, SignalTarget::kProcess);
+  return true;
+}
+
 void Attempts::kill(JobId job) {
   const auto processes = read_process(folder_of(job), watches_.at(job)->job.attempts);
   if (processes) send_signal(processes->trainer, SIGKILL, SignalTarget::kGroup);
@@ -175,7 +202,9 @@ void Attempts::kill(JobId job) {
 AttemptEnd Attempts::end_of(const Watch& watch) const {
   AttemptEnd end{.checkpoint = newest_checkpoint(watch.job.run_dir)};
   const auto record = read_exit(folder_of(watch.job.id), watch.job.attempts);
-  if (!record) return end;
+  const bool is_done = record && record->exit_code == static_cast<int>(base::ExitCode::kDone);
+  if (!is_done) end.problem = lost_run(watch.job);
+  if (!record || !end.problem.empty()) return end;
   end.exit_code = record->exit_code;
   end.signal = record->signal;
   end.problem = record->problem;

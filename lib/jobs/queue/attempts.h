@@ -14,6 +14,10 @@
 
 namespace esper::jobs {
 
+// The job has a checkpoint, and its run folder is gone, which must not become a training from the beginning unasked:
+// what to tell the user; empty: it is there.
+std::string lost_run(const Job& job);
+
 class Attempts {
  public:
   struct Setup {
@@ -38,9 +42,10 @@ class Attempts {
  private:
   struct Watch;
   base::Descriptor open_alive(const JobFolder& folder) const;
-  void watch(const Job& job, base::Descriptor alive);
+  void watch(const Job& job, base::Descriptor alive, std::optional<ProcessIdentity> shim);
   void await(JobId job);
   void look_at(JobId job);
+  bool tell_to_stop(Watch& watch) const;
   void kill(JobId job);
   AttemptEnd end_of(const Watch& watch) const;
 

@@ -64,9 +64,18 @@ void Queue::recover() {
 }
 
 base::Expected<Job> Queue::submit(const Submission& submission, std::int64_t uid) {
-  const auto made = store_.submit(submission, {wall_ms(), uid, "submit", submission.name});
+  const auto made = store_.submit(submission, asked_now(uid, "submit", submission.name));
   if (made) {
     changed_(*made);
+    schedule();
+  }
+  return made;
+}
+
+base::Expected<std::vector<Job>> Queue::submit_each(const Submission& submission, std::int64_t uid) {
+  const auto made = store_.submit_each(submission, asked_now(uid, "submit"));
+  if (made) {
+    for (const Job& job : *made) changed_(job);
     schedule();
   }
   return made;
@@ -92,7 +101,7 @@ base::Expected<Job> Queue::act(JobId id, Action action, std::int64_t uid) {
     job.ended_ms = wall_ms();
   } else if (action == Action::kCancel && (runs || stops)) {
     request_stop(job, StopPurpose::kCancel);
-  } else if (action == Action::kPause && state == S::kQueued) {
+  } else if ((action == Action::kPause || action == Action::kHold) && state == S::kQueued) {
     job.state = S::kHeld;
     job.reason = "held back by the user";
   } else if (action == Action::kPause && (runs || stops)) {
@@ -109,20 +118,19 @@ base::Expected<Job> Queue::act(JobId id, Action action, std::int64_t uid) {
     return base::failure(
         fmt::format("job {} is {}: it cannot be told to {}", id, base::name_of(state), base::name_of(action)));
   }
-  save(job, Asked{wall_ms(), uid, std::string(base::name_of(action)), ""});
+  save(job, asked_now(uid, std::string(base::name_of(action))));
   if (job.state == S::kStopping) attempts_.stop(id);
   schedule();
   return job;
 }
 
-base::Expected<Job> Queue::set_priority(JobId id, std::int64_t priority, std::int64_t uid) {
-  auto job = store_.find(id);
-  if (!job) return base::failure(fmt::format("there is no job {}", id));
-  if (is_terminal(job->state)) return base::failure(fmt::format("job {} has ended: {}", id, base::name_of(job->state)));
-  job->priority = priority;
-  save(*job, Asked{wall_ms(), uid, "priority", std::to_string(priority)});
-  schedule();
-  return *job;
+base::Expected<Job> Queue::edit(JobId id, const JobChange& change, std::int64_t uid) {
+  auto job = store_.edit(id, change, asked_now(uid, "edit", summary_of(change)));
+  if (job) {
+    changed_(*job);
+    schedule();
+  }
+  return job;
 }
 
 std::string Queue::waiting_reason(const Job& job) const {
@@ -189,6 +197,7 @@ void Queue::look() {
 }
 
 void Queue::start(Job job, const std::vector<std::int64_t>& gpus) {
+  if (auto lost = lost_run(job); !lost.empty()) return finish(job, {.problem = std::move(lost)});
   job.state = S::kStarting;
   job.gpus = gpus;
   job.reason.clear();

@@ -35,15 +35,20 @@ class Queue {
   // Once, before anything else: adopts the processes that live, settles those that do not.
   void recover();
   base::Expected<Job> submit(const Submission& submission, std::int64_t uid);
-  enum class Action { kCancel, kPause, kResume, kRetry };
+  // One job for each of its seeds.
+  base::Expected<std::vector<Job>> submit_each(const Submission& submission, std::int64_t uid);
+  // kPause also holds a queued job back; kHold does nothing else.
+  enum class Action { kCancel, kPause, kHold, kResume, kRetry };
   friend constexpr auto names(Action) {
     return std::array{
         std::pair{Action::kCancel, std::string_view("cancel")}, std::pair{Action::kPause, std::string_view("pause")},
-        std::pair{Action::kResume, std::string_view("resume")}, std::pair{Action::kRetry, std::string_view("retry")}};
+        std::pair{Action::kHold, std::string_view("hold")}, std::pair{Action::kResume, std::string_view("resume")},
+        std::pair{Action::kRetry, std::string_view("retry")}};
   }
   // Fails with the reason where the job's state does not allow it.
   base::Expected<Job> act(JobId id, Action action, std::int64_t uid);
-  base::Expected<Job> set_priority(JobId id, std::int64_t priority, std::int64_t uid);
+  // Fails as JobStore::edit().
+  base::Expected<Job> edit(JobId id, const JobChange& change, std::int64_t uid);
   // No job begins any more; what runs goes on.
   void drain() { is_draining_ = true; }
   bool is_draining() const { return is_draining_; }

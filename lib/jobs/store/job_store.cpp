@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "jobs/job/job_states.h"
+#include "jobs/job/repeat.h"
+#include "jobs/store/dependencies.h"
 #include "jobs/store/stored_name.h"
 
 namespace esper::jobs {
@@ -71,16 +73,6 @@ std::vector<Job> JobStore::read_all(Statement& rows) {
   return jobs;
 }
 
-void JobStore::note(const Asked& asked, JobId job) {
-  database_.prepare("INSERT INTO audit (at_ms, uid, what, job, details) VALUES (?, ?, ?, ?, ?)")
-      .bind(asked.at_ms)
-      .bind(asked.uid)
-      .bind(asked.what)
-      .bind(job)
-      .bind(asked.details)
-      .run();
-}
-
 JobId JobStore::insert(const Submission& submission, const Asked& asked) {
   auto row = database_.prepare(
       "INSERT INTO jobs (name, state, reason, priority, threads, memory_bytes, gpus, folder, run_dir, submitted_ms, "
@@ -113,25 +105,43 @@ JobId JobStore::insert_trial(const Submission& submission, const Asked& asked) {
   return insert(submission, asked);
 }
 
-base::Expected<Job> JobStore::submit(const Submission& submission, const Asked& asked) {
-  Transaction transaction(database_);
-  if (!submission.token.empty()) {
-    auto known = database_.prepare("SELECT id FROM jobs WHERE token = ?");
-    known.bind(submission.token);
-    if (known.step()) return *find(known.integer(0));
-  }
-  for (const JobId after : submission.after) {
-    const auto first = find(after);
-    if (!first) return base::failure(fmt::format("there is no job {} to wait for", after));
-  }
+std::optional<JobId> JobStore::known(const std::string& token) {
+  if (token.empty()) return std::nullopt;
+  auto row = database_.prepare("SELECT id FROM jobs WHERE token = ?");
+  return row.bind(token).step() ? std::optional(row.integer(0)) : std::nullopt;
+}
+
+base::Expected<JobId> JobStore::add(const Submission& submission, const Asked& asked) {
+  if (const auto made = known(submission.token)) return *made;
+  if (auto why = why_not_after(database_, 0, submission.after); !why.empty()) return base::failure(std::move(why));
   const JobId id = insert(submission, asked);
   database_.prepare("UPDATE jobs SET run_dir = ? WHERE id = ?").bind(named_run(submission, id)).bind(id).run();
   database_.prepare("INSERT INTO configs (job, yaml) VALUES (?, ?)").bind(id).bind(submission.config).run();
-  for (const JobId after : submission.after)
-    database_.prepare("INSERT OR IGNORE INTO dependencies (job, after) VALUES (?, ?)").bind(id).bind(after).run();
-  note(asked, id);
+  set_dependencies(database_, id, submission.after);
+  add_to_audit(database_, asked, id);
+  return id;
+}
+
+base::Expected<Job> JobStore::submit(const Submission& submission, const Asked& asked) {
+  Transaction transaction(database_);
+  const auto id = add(submission, asked);
+  if (!id) return base::failure(id.error());
   transaction.commit();
-  return *find(id);
+  return *find(*id);
+}
+
+base::Expected<std::vector<Job>> JobStore::submit_each(const Submission& submission, const Asked& asked) {
+  Transaction transaction(database_);
+  std::vector<Job> jobs;
+  for (const auto seed : submission.seeds) {
+    const auto one = with_seed(submission, seed);
+    if (!one) return base::failure("config: needs a line \"seed: N\", as resolved run files have");
+    const auto id = add(*one, {asked.at_ms, asked.uid, asked.what, one->name});
+    if (!id) return base::failure(id.error());
+    jobs.push_back(*find(*id));
+  }
+  transaction.commit();
+  return jobs;
 }
 
 std::optional<Job> JobStore::find(JobId id) {
@@ -145,7 +155,8 @@ std::vector<Job> JobStore::list(const JobFilter& filter) {
   std::vector<std::string_view> names;
   for (const JobState state : filter.states) names.push_back(base::name_of(state));
   auto rows = database_.prepare(
-      fmt::format("SELECT {} FROM jobs WHERE (?1 = '' OR name = ?1) AND (?2 = 0 OR sweep = ?2){} ORDER BY id LIMIT ?3",
+      fmt::format("SELECT {0} FROM jobs WHERE id IN (SELECT id FROM jobs WHERE (?1 = '' OR name = ?1) AND "
+                  "(?2 = 0 OR sweep = ?2){1} ORDER BY id DESC LIMIT ?3) ORDER BY id",
                   kColumns, names.empty() ? "" : fmt::format(" AND state IN ('{}')", fmt::join(names, "', '"))));
   rows.bind(filter.name).bind(filter.sweep).bind(filter.most);
   return read_all(rows);
@@ -183,12 +194,7 @@ std::string JobStore::config_of(JobId id) {
   return row.text(0);
 }
 
-void JobStore::save(const Job& job, const std::optional<Asked>& asked) {
-  Transaction transaction(database_);
-  const auto stored = find(job.id);
-  ESPER_CHECK(stored, "jobs are never deleted");
-  ESPER_CHECK(stored->state == job.state || may_move(stored->state, job.state),
-              fmt::format("a job does not go from {} to {}", base::name_of(stored->state), base::name_of(job.state)));
+void JobStore::update(const Job& job) {
   auto row = database_.prepare(
       "UPDATE jobs SET name = ?, state = ?, purpose = ?, reason = ?, priority = ?, threads = ?, memory_bytes = ?, gpus "
       "= ?, "
@@ -216,8 +222,33 @@ void JobStore::save(const Job& job, const std::optional<Asked>& asked) {
     row.bind_nothing();
   }
   row.bind(job.id).run();
-  if (asked) note(*asked, job.id);
+}
+
+void JobStore::save(const Job& job, const std::optional<Asked>& asked) {
+  Transaction transaction(database_);
+  const auto stored = find(job.id);
+  ESPER_CHECK(stored, "jobs are never deleted");
+  ESPER_CHECK(stored->state == job.state || may_move(stored->state, job.state),
+              fmt::format("a job does not go from {} to {}", base::name_of(stored->state), base::name_of(job.state)));
+  update(job);
+  if (asked) add_to_audit(database_, *asked, job.id);
   transaction.commit();
+}
+
+base::Expected<Job> JobStore::edit(JobId id, const JobChange& change, const Asked& asked) {
+  Transaction transaction(database_);
+  const auto stored = find(id);
+  if (!stored) return base::failure(fmt::format("there is no job {}", id));
+  if (auto why = why_not(*stored, change); !why.empty()) return base::failure(std::move(why));
+  if (change.after) {
+    if (auto why = why_not_after(database_, id, change.after->ids); !why.empty()) return base::failure(std::move(why));
+    set_dependencies(database_, id, change.after->ids);
+  }
+  update(changed(*stored, change));
+  if (change.config) database_.prepare("UPDATE configs SET yaml = ? WHERE job = ?").bind(*change.config).bind(id).run();
+  add_to_audit(database_, asked, id);
+  transaction.commit();
+  return *find(id);
 }
 
 }  // namespace esper::jobs

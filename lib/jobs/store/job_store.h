@@ -10,22 +10,16 @@
 #include "base/expected.h"
 #include "jobs/database/database.h"
 #include "jobs/job/job.h"
+#include "jobs/job/job_change.h"
+#include "jobs/store/audit_log.h"
 
 namespace esper::jobs {
-
-// Who asked for a change, for the audit log. Its time is milliseconds since the UNIX epoch.
-struct Asked {
-  std::int64_t at_ms = 0;
-  std::int64_t uid = 0;
-  std::string what{};  // "submit", "cancel"
-  std::string details{};
-};
 
 struct JobFilter {
   std::vector<JobState> states{};  // empty: any
   std::string name{};              // empty: any
   std::int64_t sweep = 0;          // 0: any
-  std::int64_t most = 10000;
+  std::int64_t most = 10000;       // the newest ones
 };
 
 class JobStore {
@@ -37,6 +31,8 @@ class JobStore {
   // A job of a sweep, which makes its run file when it begins. Within the caller's transaction, and without a line in
   // the audit log: the sweep has one.
   JobId insert_trial(const Submission& submission, const Asked& asked);
+  // One for each of its seeds, all or none. Fails as submit(), and where the run file has no line for the seed.
+  base::Expected<std::vector<Job>> submit_each(const Submission& submission, const Asked& asked);
   std::optional<Job> find(JobId id);
   // In the order of their ids.
   std::vector<Job> list(const JobFilter& filter);
@@ -49,13 +45,21 @@ class JobStore {
   std::string config_of(JobId id);
   // All but the run file. ESPER_CHECK: the state may follow the one that is stored (job_states.h). `asked`: by a user.
   void save(const Job& job, const std::optional<Asked>& asked = {});
-  // A line in the audit log. `job`: 0 where it is about none.
-  void note(const Asked& asked, JobId job);
+  // All of the change or nothing, with one line in the audit log. Fails where the job's state does not allow it
+  // (job_change.h), and where the job would come after itself.
+  base::Expected<Job> edit(JobId id, const JobChange& change, const Asked& asked);
+  // A line in the audit log, for what no other method asks for. `job`: none where it is about none.
+  void note(const Asked& asked, std::optional<JobId> job) { add_to_audit(database_, asked, job); }
+  std::vector<AuditLine> audit(std::int64_t after, std::int64_t most) { return read_audit(database_, after, most); }
   Database& database() { return database_; }
 
  private:
   std::vector<Job> read_all(Statement& rows);
+  std::optional<JobId> known(const std::string& token);
+  // In a transaction of the caller's.
+  base::Expected<JobId> add(const Submission& submission, const Asked& asked);
   JobId insert(const Submission& submission, const Asked& asked);
+  void update(const Job& job);
 
   mutable Database database_;  // reading prepares statements
 };

@@ -92,7 +92,7 @@ SweepRecord Sweeps::submit(const SweepSubmission& submission, const Asked& asked
                      .uid = asked.uid};
   record.id = store_.insert(record, submission);
   insert_jobs(record, loaded, submission, asked);
-  jobs_.note({asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}: {}", record.id, name)}, 0);
+  jobs_.note({asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}: {}", record.id, name)}, std::nullopt);
   transaction.commit();
   touch(record.id);
   return *store_.find(record.id);
@@ -151,7 +151,7 @@ base::Expected<SweepRecord> Sweeps::cancel(SweepId id, const Asked& asked) {
   Transaction transaction(jobs_.database());
   const auto changed = store_.cancel_jobs(id, asked.at_ms);
   store_.save_state(id, SweepState::kCancelled, asked.at_ms);
-  jobs_.note({asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}", id)}, 0);
+  jobs_.note({asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}", id)}, std::nullopt);
   transaction.commit();
   changed_.insert(changed_.end(), changed.begin(), changed.end());
   return *store_.find(id);
@@ -164,7 +164,7 @@ base::Expected<SweepRecord> Sweeps::resume(SweepId id, const Asked& asked) {
     return base::failure(fmt::format("sweep {} is {}, not held", id, base::name_of(sweep->state)));
   Transaction transaction(jobs_.database());
   store_.save_state(id, SweepState::kActive, 0);
-  jobs_.note({asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}", id)}, 0);
+  jobs_.note({asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}", id)}, std::nullopt);
   transaction.commit();
   touch(id);
   return *store_.find(id);

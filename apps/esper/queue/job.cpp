@@ -1,0 +1,133 @@
+// `esper job`: what is known, asked and changed of single jobs.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/error.h"
+#include "base/text/standard_output.h"
+#include "base/text/text_outlet.h"
+#include "esper/front.h"
+#include "esper/queue/daemon_client.h"
+#include "esper/queue/job_commands.h"
+#include "esper/queue/job_list.h"
+#include "esper/queue/job_requests.h"
+#include "esper/queue/job_table.h"
+#include "esper/queue/wait.h"
+
+namespace esper {
+namespace {
+
+using base::Error;
+using base::ExitCode;
+using nlohmann::json;
+
+struct JobsOptions {
+  DaemonAddress address;
+  std::vector<std::int64_t> ids;
+  double timeout_s = 0;
+};
+
+int show(const JobsOptions& options) {
+  print_job(options.address, ask_daemon(options.address, "GET", job_target(options.ids.front())));
+  return 0;
+}
+
+int wait(const JobsOptions& options) {
+  const auto jobs = wait_for_end(options.address, options.ids, options.timeout_s);
+  if (jobs.size() == 1) {
+    print_job(options.address, jobs.front());
+  } else if (options.address.json) {
+    print_json({{"jobs", json(jobs)}});
+  } else {
+    base::write_output(job_table(jobs, table_style(jobs)));
+  }
+  for (const auto& job : jobs) {
+    if (const int code = exit_code_of(job); code != 0) return code;
+  }
+  return 0;
+}
+
+// Each job is tried, whatever becomes of the others.
+int act_on_each(const JobsOptions& options, const std::string& action) {
+  json done = json::array(), refused = json::array();
+  int code = 0;
+  for (const auto id : options.ids) {
+    try {
+      done.push_back(ask_daemon(options.address, "POST", job_target(id, action)));
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::kConfig) throw;
+      refused.push_back({{"job", id}, {"error", error.what()}});
+      code = static_cast<int>(error.code());
+      base::print_failure(error.what());
+    }
+  }
+  if (options.address.json) {
+    print_json({{"jobs", done}, {"errors", refused}});
+  } else {
+    for (const auto& job : done) print_line(job_line(job));
+  }
+  return code;
+}
+
+template <int Which>
+int act(const JobsOptions& options) {
+  static constexpr std::array kActions{"cancel", "pause", "hold", "resume", "retry"};
+  const std::string action = kActions[Which];
+  if (options.ids.size() > 1) return act_on_each(options, action);
+  print_job(options.address, ask_daemon(options.address, "POST", job_target(options.ids.front(), action)));
+  return 0;
+}
+
+using Run = int (*)(const JobsOptions&);
+
+CLI::App* add_jobs_command(CLI::App& parent, Front& front, const std::string& name, const std::string& help, Run run,
+                           const std::string& example) {
+  CLI::App* command = add_command(parent, name, help, "esper job " + name + " " + example);
+  const auto options = std::make_shared<JobsOptions>();
+  const bool is_one = example.find(' ') == std::string::npos;
+  CLI::Option* ids = command->add_option("job", options->ids, is_one ? "Job number" : "Job numbers")
+                         ->required()
+                         ->type_name("JOB")
+                         ->check(CLI::PositiveNumber);
+  if (is_one) ids->expected(1);
+  if (!is_one) ids->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  if (name == "wait") {
+    command->add_option("--timeout", options->timeout_s, "Seconds; default: no limit")
+        ->type_name("S")
+        ->check(CLI::Range(0.0, 1e9));
+  }
+  add_daemon_options(*command, options->address);
+  command->callback([&front, options, run] { front.run = [options, run] { return run(*options); }; });
+  return command;
+}
+
+}  // namespace
+
+void print_job(const DaemonAddress& address, const json& job) {
+  if (address.json) {
+    print_json(job);
+  } else {
+    print(job_details(job));
+  }
+}
+
+void add_job(Front& front) {
+  CLI::App* job = add_command(front.root, "job", "Show, wait for, stop, continue and change jobs", "esper job show 12");
+  job->require_subcommand(1);
+  add_jobs_command(*job, front, "show", "All that is known of a job", show, "12");
+  add_jobs_command(*job, front, "wait",
+                   "Wait until jobs have ended; exits as the training did, or the first one without success", wait,
+                   "12 13 --timeout 3600");
+  add_jobs_command(*job, front, "cancel", "Save, stop and do not continue", act<0>, "12 13");
+  add_jobs_command(*job, front, "pause", "Save and stop, until `esper job resume`", act<1>, "12 13");
+  add_jobs_command(*job, front, "hold", "Keep a queued job from beginning, until `esper job resume`", act<2>, "12 13");
+  add_jobs_command(*job, front, "resume", "Let a paused or held job go on", act<3>, "12 13");
+  add_jobs_command(*job, front, "retry", "Let a job that ended without success go on from its newest checkpoint",
+                   act<4>, "12 13");
+  add_job_priority(*job, front);
+  add_job_edit(*job, front);
+  add_job_set(*job, front);
+}
+
+}  // namespace esper

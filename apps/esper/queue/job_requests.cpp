@@ -1,0 +1,36 @@
+#include "esper/queue/job_requests.h"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "base/text/joined.h"
+#include "base/text/json_fields.h"
+#include "jobs/job/job_states.h"
+
+namespace esper {
+
+using base::ExitCode;
+
+std::string job_target(std::int64_t job, const std::string& what) {
+  return fmt::format("/v1/jobs/{}{}{}", job, what.empty() ? "" : "/", what);
+}
+
+jobs::JobState state_of(const nlohmann::json& job) {
+  const auto state = base::from_name<jobs::JobState>(base::text_at(job, "state"));
+  if (!state) throw base::Error(ExitCode::kBug, "the daemon reported a state that this esper does not know");
+  return *state;
+}
+
+bool has_ended(const nlohmann::json& job) { return is_terminal(state_of(job)); }
+
+int exit_code_of(const nlohmann::json& job) {
+  if (state_of(job) == jobs::JobState::kCancelled) return static_cast<int>(ExitCode::kInterrupted);
+  return base::number_at<int>(job, "exit_code").value_or(static_cast<int>(ExitCode::kResources));
+}
+
+std::string ids_text(const std::vector<std::int64_t>& jobs) { return base::joined(jobs); }
+
+}  // namespace esper

@@ -1,0 +1,115 @@
+#include "esper/queue/telemetry_tail.h"
+
+#include <fcntl.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "base/text/json_struct.h"
+#include "history/packet_reader.h"
+#include "leyline/telemetry.h"
+#include "nissa/telemetry_files.h"
+
+namespace esper {
+namespace {
+
+using namespace leyline::literals;
+
+constexpr std::size_t kMostLineBytes = 16u << 20;
+constexpr off_t kMostOfEnd = 1 << 20;  // of a file that is there already
+
+bool is_about_epoch(const leyline::TelemetryPacket& packet) {
+  return std::ranges::any_of(packet.metrics,
+                             [](const auto& metric) { return metric.name == "tolaria.training.loss"_metric.name(); });
+}
+
+}  // namespace
+
+TelemetryTail::TelemetryTail(std::string run_dir)
+    : run_dir_(std::move(run_dir)), path_(run_dir_ + "/telemetry.jsonl") {}
+
+void TelemetryTail::read(const OnPacket& on_packet) {
+  if (!std::exchange(is_first_, false)) {
+    while (open_file()) {
+      read_file(on_packet);
+      if (!file_was_replaced()) return;
+      read_file(on_packet);  // what came before it was replaced
+      file_.reset();
+      line_.clear();
+    }
+    return;
+  }
+  if (!open_file()) return;
+  skip_to_end();
+  std::vector<leyline::TelemetryPacket> packets;
+  read_file([&](const leyline::TelemetryPacket& packet) {
+    if (is_about_epoch(packet)) packets.clear();
+    packets.push_back(packet);
+  });
+  for (const auto& packet : packets) on_packet(packet);
+}
+
+bool TelemetryTail::open_file() {
+  if (!file_.is_open()) file_ = nissa::open_telemetry(path_, O_RDONLY);
+  return file_.is_open();
+}
+
+bool TelemetryTail::file_was_replaced() const {
+  struct stat ours{}, named{};
+  if (::fstat(file_.number(), &ours) != 0 || ::stat(path_.c_str(), &named) != 0) return false;
+  return ours.st_ino != named.st_ino || ours.st_dev != named.st_dev;
+}
+
+void TelemetryTail::skip_to_end() {
+  struct stat found{};
+  if (::fstat(file_.number(), &found) != 0 || found.st_size <= kMostOfEnd) return;
+  ::lseek(file_.number(), found.st_size - kMostOfEnd, SEEK_SET);
+  skips_line_ = true;
+}
+
+void TelemetryTail::read_file(const OnPacket& on_packet) {
+  std::array<char, 65536> bytes{};
+  ssize_t got = 0;
+  while ((got = ::read(file_.number(), bytes.data(), bytes.size())) > 0) {
+    std::string_view rest(bytes.data(), static_cast<std::size_t>(got));
+    for (auto end = rest.find('\n'); end != std::string_view::npos; end = rest.find('\n')) {
+      line_ += rest.substr(0, end);
+      take_line(on_packet);
+      rest.remove_prefix(end + 1);
+    }
+    line_ += rest;
+    if (line_.size() > kMostLineBytes) {
+      line_.clear();
+      skips_line_ = true;
+    }
+  }
+}
+
+void TelemetryTail::take_line(const OnPacket& on_packet) {
+  const std::string line = std::exchange(line_, {});
+  if (std::exchange(skips_line_, false)) return;
+  const auto document = base::parse_json(line, kMostLineBytes);
+  if (document && document->is_object()) on_packet(history::packet_from(*document));
+}
+
+int TelemetryTail::changes() {
+  if (changes_.is_open()) return changes_.number();
+  base::Descriptor changes(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  constexpr auto kWritten = IN_MODIFY | IN_CREATE | IN_MOVED_TO;
+  if (changes.is_open() && ::inotify_add_watch(changes.number(), run_dir_.c_str(), kWritten) >= 0)
+    changes_ = std::move(changes);
+  return changes_.number();
+}
+
+void TelemetryTail::take_changes() {
+  std::array<char, 4096> ignored{};
+  while (::read(changes_.number(), ignored.data(), ignored.size()) > 0) {
+  }
+}
+
+}  // namespace esper

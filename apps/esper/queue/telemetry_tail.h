@@ -1,0 +1,42 @@
+#pragma once
+// Follows the telemetry of a run while it is written. One thread.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/descriptor.h"
+#include "leyline/telemetry_packet.h"
+
+namespace esper {
+
+class TelemetryTail {
+ public:
+  // Of a run folder that may not be there yet.
+  explicit TelemetryTail(std::string run_dir);
+
+  using OnPacket = std::function<void(const leyline::TelemetryPacket&)>;
+  // What was written since the last call, also in a file that the run began meanwhile. The first call that finds a file
+  // gives the newest packet about an epoch and what came after it, as far as the file's end has them.
+  void read(const OnPacket& on_packet);
+
+  // For poll(2): readable once the folder has changed; -1: there is no folder yet. Then read() again.
+  int changes();
+  // Takes what poll(2) reported.
+  void take_changes();
+
+ private:
+  bool open_file();
+  bool file_was_replaced() const;
+  void skip_to_end();
+  void read_file(const OnPacket& on_packet);
+  void take_line(const OnPacket& on_packet);
+
+  const std::string run_dir_, path_;
+  base::Descriptor changes_, file_;
+  std::string line_;
+  bool skips_line_ = false;  // the one that reading began within
+  bool is_first_ = true;
+};
+
+}  // namespace esper

@@ -1,0 +1,92 @@
+#include "history/live_request.h"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "base/error.h"
+#include "base/text/joined.h"
+#include "base/text/problem.h"
+#include "config/loading/live_settings.h"
+
+namespace esper::history {
+namespace {
+
+using config::RunConfig;
+
+bool is_assignment(const std::string& word) {
+  const auto equals = word.find('=');
+  return equals != std::string::npos && equals > 0;
+}
+
+void require_assignments(const std::vector<std::string>& words) {
+  std::vector<std::string> wrong;
+  for (const auto& word : words) {
+    if (!is_assignment(word)) wrong.push_back("\"" + word + "\"");
+  }
+  if (wrong.empty()) return;
+  throw base::Error(base::ExitCode::kConfig,
+                    fmt::format("{} {} not KEY=VALUE, like training.optimizer.lr=0.01; these can be changed: {}",
+                                base::joined(wrong), wrong.size() == 1 ? "is" : "are", config::live_fields_text()));
+}
+
+std::string field_of(const std::string& assignment) { return assignment.substr(0, assignment.find('=')); }
+
+// What holds once everything that lies there is accepted.
+std::vector<std::string> known_assignments(base::FileSystem& files, const std::string& run) {
+  auto known = assignments_of(accepted_changes(files, run));
+  for (const auto& request : pending_requests(files, run)) {
+    const auto settings = read_request(files, request);
+    if (!settings) continue;  // the training refuses it
+    for (const auto& one : assignments_of(*settings)) known.push_back(one);
+  }
+  return known;
+}
+
+[[noreturn]] void refuse(std::vector<base::Problem> problems) {
+  constexpr std::string_view kOption = "--set ";
+  for (auto& problem : problems) {
+    if (problem.place.file.starts_with(kOption)) problem.place.file.erase(0, kOption.size());
+  }
+  throw base::ConfigError(std::move(problems));
+}
+
+RunConfig settings_before(const RunConfig& own, const std::vector<std::string>& known) {
+  auto live = config::with_live_settings(own, known);
+  return live.problems.empty() ? std::move(live.config) : own;
+}
+
+RunConfig settings_after(const RunConfig& own, std::vector<std::string> known,
+                         const std::vector<std::string>& assignments) {
+  if (!config::with_live_settings(own, known).problems.empty()) known.clear();  // a request that will be refused
+  known.insert(known.end(), assignments.begin(), assignments.end());
+  auto live = config::with_live_settings(own, known);
+  if (!live.problems.empty()) refuse(std::move(live.problems));
+  return std::move(live.config);
+}
+
+}  // namespace
+
+std::vector<FieldChange> changes_to_request(base::FileSystem& files, const std::string& run, const RunConfig& own,
+                                            const std::vector<std::string>& assignments) {
+  require_assignments(assignments);
+  const auto known = known_assignments(files, run);
+  const RunConfig before = settings_before(own, known), after = settings_after(own, known, assignments);
+  std::map<std::string, FieldChange> changes;
+  for (const auto& assignment : assignments) {
+    const std::string field = field_of(assignment);
+    FieldChange change{field, config::live_value(before, field), config::live_value(after, field)};
+    if (change.before != change.after) changes[field] = std::move(change);
+  }
+  std::vector<FieldChange> list;
+  for (auto& [field, change] : changes) list.push_back(std::move(change));
+  return list;
+}
+
+RequestedSettings settings_of(const std::vector<FieldChange>& changes) {
+  RequestedSettings settings;
+  for (const auto& change : changes) settings[change.field] = change.after;
+  return settings;
+}
+
+}  // namespace esper::history

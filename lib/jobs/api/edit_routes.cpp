@@ -1,0 +1,96 @@
+#include "jobs/api/edit_routes.h"
+
+#include <fmt/core.h>
+
+#include "base/text/joined.h"
+#include "history/live_request.h"
+#include "history/run_config.h"
+#include "jobs/api/responses.h"
+#include "jobs/api/submission_check.h"
+#include "jobs/job/job_states.h"
+#include "storage/confined_file_system.h"
+#include "storage/real_file_system.h"
+
+namespace esper::jobs {
+namespace {
+
+using base::ExitCode;
+using http::Request;
+using http::Response;
+
+// The loop's thread may not wait for long where another process keeps the run's requests locked.
+constexpr auto kLockPatience = std::chrono::milliseconds(100);
+
+struct SettingsToChange {
+  std::vector<std::string> assignments{};
+};
+constexpr auto json_members(const SettingsToChange*) {
+  return std::tuple{base::json_member("assignments", &SettingsToChange::assignments)};
+}
+
+bool has_run_folder(const Job& job) {
+  const auto kind = storage::real_file_system().kind_of(job.run_dir + "/" + history::kRunConfigFile);
+  return kind != base::PathKind::kNothing;
+}
+
+int status_of(ExitCode code) {
+  if (code == ExitCode::kConfig) return 400;
+  return code == ExitCode::kTryAgain ? 503 : 409;
+}
+
+}  // namespace
+
+void EditRoutes::add_to(Router& router) {
+  router.add("PATCH", "/v1/jobs/{id}", [this](const Request& request, JobId id) { return edit(request, id); });
+  router.add("POST", "/v1/jobs/{id}/set", [this](const Request& request, JobId id) { return set(request, id); });
+}
+
+Response EditRoutes::edit(const Request& request, JobId id) {
+  const auto change = body_of<JobChange>(request);
+  if (!change) return refusal(400, change.error());
+  if (const std::string mistakes = mistakes_in(*change); !mistakes.empty()) return refusal(400, mistakes);
+  const auto job = store_.find(id);
+  if (!job) return no_such_job(id);
+  if (change->config && queue_.run_file_of(*job) != change->config_before)
+    return refusal(412, fmt::format("the run file of job {} was changed meanwhile; read it again and repeat", id));
+  const auto edited = queue_.edit(id, *change, uid_of(request));
+  return edited ? json_response(base::to_json(*edited)) : refusal(409, edited.error());
+}
+
+Response EditRoutes::set(const Request& request, JobId id) {
+  const auto asked = body_of<SettingsToChange>(request);
+  if (!asked) return refusal(400, asked.error());
+  if (asked->assignments.empty()) return refusal(400, "assignments: needs at least one, like epochs=20");
+  const auto job = store_.find(id);
+  if (!job) return no_such_job(id);
+  if (job->state == JobState::kSucceeded)
+    return refusal(409, fmt::format("job {} has succeeded: it trains no more", id));
+  try {
+    return set_in_run(*job, asked->assignments, uid_of(request));
+  } catch (const base::Error& error) {  // also ConfigError, with one line for each problem
+    return refusal(status_of(error.code()), error.what());
+  }
+}
+
+Response EditRoutes::set_in_run(const Job& job, const std::vector<std::string>& assignments, std::int64_t uid) {
+  if (job.attempts == 0 || !has_run_folder(job)) {
+    if (is_active(job.state)) return refusal(503, fmt::format("job {} is just starting: try again", job.id));
+    return refusal(409, fmt::format("job {} has no run yet: change its run file with esper job edit {} --set {}",
+                                    job.id, job.id, base::joined(assignments, " ")));
+  }
+  const auto own = history::read_config_of_run(job.run_dir).config;
+  storage::ConfinedFileSystem files(job.run_dir, storage::Owner::kAnyone);
+  const auto changes = history::changes_to_request(files, job.run_dir, own, assignments);
+  std::string path;
+  if (!changes.empty()) {
+    store_.note(asked_now(uid, "set", base::joined(assignments, " ")), job.id);
+    path = history::publish_request(files, job.run_dir, history::settings_of(changes), kLockPatience).path;
+  }
+  return json_response({{"job", job.id},
+                        {"run_dir", job.run_dir},
+                        {"request", path.empty() ? nlohmann::json() : nlohmann::json(path)},
+                        {"changes", base::to_json(changes)},
+                        {"from", is_active(job.state) ? "end_of_epoch" : "resume"}});
+}
+
+}  // namespace esper::jobs

@@ -1,0 +1,59 @@
+#include "jobs/job/job_change.h"
+
+#include <fmt/core.h>
+
+#include "base/text/joined.h"
+
+namespace esper::jobs {
+namespace {
+
+bool has_begun(const Job& job) {
+  return job.attempts > 0 || (job.state != JobState::kHeld && job.state != JobState::kQueued);
+}
+
+}  // namespace
+
+std::string why_not(const Job& job, const JobChange& change) {
+  const auto state = base::name_of(job.state);
+  const bool other_than_name = change != JobChange{.name = change.name};
+  if (job.state == JobState::kSucceeded && other_than_name)
+    return fmt::format("job {} has {}: only its name can be changed", job.id, state);
+  if (change.config && job.sweep != 0)
+    return fmt::format("job {} belongs to sweep {}: its run file follows from the sweep file", job.id, job.sweep);
+  if (!has_begun(job)) return "";
+  if (change.config) {
+    return fmt::format(
+        "job {} is {} and has begun: its run file stays; esper job set changes settings from an epoch on", job.id,
+        state);
+  }
+  if (change.after) return fmt::format("job {} is {} and has begun: it does not wait for other jobs", job.id, state);
+  return "";
+}
+
+Job changed(Job job, const JobChange& change) {
+  job.name = change.name.value_or(job.name);
+  job.priority = change.priority.value_or(job.priority);
+  if (change.after) job.after = change.after->ids;
+  job.needs.threads = change.threads.value_or(job.needs.threads);
+  job.needs.memory_bytes = change.memory_bytes.value_or(job.needs.memory_bytes);
+  job.needs.gpus = change.gpus.value_or(job.needs.gpus);
+  return job;
+}
+
+std::string summary_of(const JobChange& change) {
+  std::vector<std::string> parts;
+  const auto add = [&](const char* field, const std::optional<std::int64_t>& number) {
+    if (number) parts.push_back(fmt::format("{} {}", field, *number));
+  };
+  if (change.name) parts.push_back("name " + *change.name);
+  add("priority", change.priority);
+  if (change.after)
+    parts.push_back("after " + (change.after->ids.empty() ? "nothing" : base::joined(change.after->ids, " ")));
+  add("threads", change.threads);
+  add("memory_bytes", change.memory_bytes);
+  add("gpus", change.gpus);
+  if (change.config) parts.emplace_back("run file");
+  return base::joined(parts);
+}
+
+}  // namespace esper::jobs

@@ -1,0 +1,39 @@
+#include "jobs/store/audit_log.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/clock.h"
+
+namespace esper::jobs {
+
+Asked asked_now(std::int64_t uid, std::string what, std::string details) {
+  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(base::Clock().wall());
+  return {now.count(), uid, std::move(what), std::move(details)};
+}
+
+void add_to_audit(Database& database, const Asked& asked, std::optional<JobId> job) {
+  auto row = database.prepare("INSERT INTO audit (at_ms, uid, what, details, job) VALUES (?, ?, ?, ?, ?)");
+  row.bind(asked.at_ms).bind(asked.uid).bind(asked.what).bind(asked.details);
+  if (job) {
+    row.bind(*job);
+  } else {
+    row.bind_nothing();
+  }
+  row.run();
+}
+
+std::vector<AuditLine> read_audit(Database& database, std::int64_t after, std::int64_t most) {
+  auto rows = database.prepare("SELECT id, at_ms, uid, what, job, details FROM audit WHERE id > ? ORDER BY id LIMIT ?");
+  rows.bind(after).bind(most);
+  std::vector<AuditLine> lines;
+  while (rows.step()) {
+    AuditLine line{.id = rows.integer(0), .at_ms = rows.integer(1), .uid = rows.integer(2), .what = rows.text(3)};
+    if (!rows.is_nothing(4)) line.job = rows.integer(4);
+    line.details = rows.text(5);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace esper::jobs

@@ -1,0 +1,39 @@
+#include "jobs/job/job_change.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace esper::jobs;
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("before a job has begun everything changes, then its name, priority and needs") {
+  const JobChange needs{.name = "a", .priority = 1, .threads = 1, .memory_bytes = 1, .gpus = 1};
+  const JobChange file{.config = "epochs: 3"}, after{.after = JobIds{{1}}};
+  for (const JobState state : {JobState::kHeld, JobState::kQueued}) {
+    for (const JobChange& change : {needs, file, after}) CHECK(why_not({.id = 4, .state = state}, change).empty());
+  }
+  for (const Job& begun :
+       {Job{.id = 4, .state = JobState::kRunning}, Job{.id = 4, .state = JobState::kQueued, .attempts = 1},
+        Job{.id = 4, .state = JobState::kPaused, .attempts = 1}, Job{.id = 4, .state = JobState::kFailed}}) {
+    CHECK(why_not(begun, needs).empty());
+    CHECK_THAT(why_not(begun, file), ContainsSubstring("esper job set"));
+    CHECK_THAT(why_not(begun, after), ContainsSubstring("job 4"));
+  }
+  CHECK_THAT(why_not({.id = 4, .sweep = 2}, file), ContainsSubstring("belongs to sweep 2"));
+  const Job done{.id = 4, .state = JobState::kSucceeded};
+  CHECK(why_not(done, {.name = "a"}).empty());
+  CHECK_FALSE(why_not(done, needs).empty());
+}
+
+TEST_CASE("only what is given changes") {
+  const Job before{.id = 4, .name = "a", .priority = 2, .after = {1}, .needs = {.threads = 3, .memory_bytes = 5}};
+  CHECK(changed(before, {}) == before);
+  const Job after = changed(before, {.priority = 7, .after = JobIds{}, .memory_bytes = 6});
+  CHECK(after == Job{.id = 4, .name = "a", .priority = 7, .needs = {.threads = 3, .memory_bytes = 6}});
+}
+
+TEST_CASE("the audit log's summary names each field") {
+  CHECK(summary_of({.name = "b", .priority = -1, .after = JobIds{{1, 2}}, .config = "epochs: 3"}) ==
+        "name b, priority -1, after 1 2, run file");
+  CHECK(summary_of({.after = JobIds{}}) == "after nothing");
+}
