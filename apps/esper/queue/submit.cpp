@@ -83,12 +83,16 @@ void add_submit(Front& front) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_option("--gpus", submission.needs.gpus, "How many GPUs it gets; default: 0")
+  submission.needs.gpus = jobs::kGpusByDevice;
+  command
+      ->add_option(
+          "--gpus", submission.needs.gpus,
+          "How many GPUs it gets; default: by the run file's device.kind, 1 for cuda, and for auto where there are any")
       ->type_name("N")
       ->check(CLI::Range(0, 64));
   command
       ->add_option("--memory", options->memory,
-                   "Memory that must be left for it, like 4GiB; default: it is not counted")
+                   "Memory that must be left for it, like 4GiB; default: what its run is forecast to take")
       ->type_name("SIZE");
   command
       ->add_option("--repeat", options->repeat,

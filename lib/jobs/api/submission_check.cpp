@@ -47,8 +47,8 @@ std::string mistakes_in(const Submission& submission) {
   if (!is_absolute_path(submission.run_dir.empty() ? submission.runs_dir : submission.run_dir))
     mistakes.push_back("run_dir, or runs_dir: needs an absolute path");
   const auto& needs = submission.needs;
-  if (needs.threads < 0 || needs.memory_bytes < 0 || needs.gpus < 0)
-    mistakes.push_back("needs: no number may be below 0");
+  if (needs.threads < 0 || needs.memory_bytes < 0 || needs.gpus < kGpusByDevice)
+    mistakes.push_back("needs: no number may be below 0; gpus may be -1: as many as the run file's device asks for");
   if (submission.seeds.size() > kMostRepeats)
     mistakes.push_back(fmt::format("seeds: at most {}, found {}", kMostRepeats, submission.seeds.size()));
   check_config(submission.config, mistakes);

@@ -2,11 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +12,6 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <cerrno>
-#include <thread>
 
 #include "base/file_system.h"
 #include "base/text/json_struct.h"
@@ -59,16 +56,12 @@ void make_private_folder(const std::string& path) {
   if (::chmod(path.c_str(), 0700) < 0) throw base::IoError("change the mode of", path, errno);
 }
 
-Capacity capacity_of(const DaemonConfig& config) {
-  cpu_set_t mine;
-  const bool known = ::sched_getaffinity(0, sizeof mine, &mine) == 0;
-  const std::int64_t cores = known ? CPU_COUNT(&mine) : std::thread::hardware_concurrency();
-  struct sysinfo memory{};
-  ::sysinfo(&memory);
-  const std::int64_t all_memory = static_cast<std::int64_t>(memory.totalram) * memory.mem_unit;
-  return {.threads = config.threads > 0 ? config.threads : std::max<std::int64_t>(cores, 1),
-          .memory_bytes = config.memory_bytes() > 0 ? config.memory_bytes() : all_memory,
-          .gpus = config.gpus};
+ObserverSetup machine_of(const DaemonConfig& config) {
+  ObserverSetup setup{.threads = config.threads, .memory_bytes = config.memory_bytes()};
+  if (config.gpu_choice == GpuChoice::kListed) setup.gpus = config.gpus;
+  if (config.keep_memory_bytes() > 0) setup.kept_back.memory_bytes = config.keep_memory_bytes();
+  setup.kept_back.disk_bytes = config.keep_disk_bytes();
+  return setup;
 }
 
 std::string token_file_of(const DaemonOptions& options) {
@@ -118,7 +111,8 @@ class Daemon {
     return {.attempts = {options.state_dir + "/jobs", options.program, config.stop_grace},
             .restarts = {.most_interruptions = static_cast<int>(config.most_interruptions),
                          .first_delay = config.restart_delay},
-            .capacity = capacity_of(config)};
+            .machine = machine_of(config),
+            .look_again = config.look_again};
   }
 
   static DaemonFacts facts_of(const DaemonOptions& options) {

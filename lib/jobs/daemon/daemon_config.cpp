@@ -51,6 +51,12 @@ LoadedDaemonConfig read_daemon_document(const config::YamlDocument& document, co
 void DaemonConfig::validate(config::Findings& out) const {
   if (!base::parse_byte_size(memory))
     out.push_back({"memory", "needs a whole number and a unit, like 64GiB or 500MiB, or 0: the machine's", {}});
+  for (const auto& [field, text] : {std::pair("keep_memory", keep_memory), std::pair("keep_disk", keep_disk)}) {
+    if (!base::parse_byte_size(text))
+      out.push_back({field, "needs a whole number and a unit, like 2GiB or 500MiB, or 0", {}});
+  }
+  if (look_again < std::chrono::milliseconds(100))
+    out.push_back({"look_again", "needs at least 100ms, so that a waiting job does not keep the machine busy", {}});
   if (const auto size = base::parse_byte_size(log_max_size); !size || *size < kSmallestLog)
     out.push_back({"log_max_size", "needs a whole number and a unit, like 10MiB, and at least 64KiB", {}});
   std::vector<std::int64_t> sorted = gpus;
@@ -62,6 +68,8 @@ void DaemonConfig::validate(config::Findings& out) const {
 }
 
 std::int64_t DaemonConfig::memory_bytes() const { return base::parse_byte_size(memory).value(); }
+std::int64_t DaemonConfig::keep_memory_bytes() const { return base::parse_byte_size(keep_memory).value(); }
+std::int64_t DaemonConfig::keep_disk_bytes() const { return base::parse_byte_size(keep_disk).value(); }
 std::int64_t DaemonConfig::log_max_bytes() const { return base::parse_byte_size(log_max_size).value(); }
 
 LoadedDaemonConfig read_daemon_config(const std::string& path) {

@@ -35,6 +35,8 @@ enum class GpuChoice { kAll, kListed };
 struct DaemonConfig {
   std::int64_t threads = 0;
   std::string memory = "0";
+  std::string keep_memory = "0", keep_disk = "512MiB";
+  base::Duration look_again = std::chrono::seconds(30);
   std::vector<std::int64_t> gpus;
   GpuChoice gpu_choice = GpuChoice::kAll;  // kListed once the file has `gpus`
   base::Duration stop_grace = std::chrono::seconds(60);
@@ -50,6 +52,12 @@ struct DaemonConfig {
     return std::tuple{
         field("threads", &C::threads, "for all jobs together; 0: the machine's cores", config::between(0, 4096)),
         field("memory", &C::memory, "for all jobs together, like 64GiB; 0: the machine's"),
+        field("keep_memory", &C::keep_memory,
+              "free memory that no job begins in, like 2GiB; 0: a sixteenth of the machine's"),
+        field("keep_disk", &C::keep_disk, "free space of a file system that no job begins in"),
+        field("look_again", &C::look_again,
+              "how often it looks again while a job waits for memory, disk space or GPU memory that others than its "
+              "jobs have taken"),
         field("gpus", &C::gpus, "numbers of the GPUs that jobs may get; default: all that there are",
               config::between(0, 1023)),
         field("stop_grace", &C::stop_grace, "how long a job has to save and stop before it is killed"),
@@ -67,6 +75,8 @@ struct DaemonConfig {
 
   // As validate() accepts them.
   std::int64_t memory_bytes() const;
+  std::int64_t keep_memory_bytes() const;
+  std::int64_t keep_disk_bytes() const;
   std::int64_t log_max_bytes() const;
 };
 

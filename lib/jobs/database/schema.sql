@@ -98,3 +98,8 @@ CREATE TABLE results (
   value REAL,
   PRIMARY KEY (job, rung)
 ) WITHOUT ROWID;
+
+-- version 3
+-- What the run was forecast to take, as JSON (config/facts/estimate.h), and the most memory that an attempt has had.
+ALTER TABLE jobs ADD COLUMN forecast TEXT NOT NULL DEFAULT '{}';
+ALTER TABLE jobs ADD COLUMN peak_bytes INTEGER NOT NULL DEFAULT 0;

@@ -106,6 +106,7 @@ void settle(Job& job, const AttemptEnd& end, const RestartRules& rules) {
     start_again(job, end, rules);
   }
   job.checkpoint = end.checkpoint;
+  job.peak_bytes = std::max(job.peak_bytes, end.peak_bytes);
   job.purpose = StopPurpose::kNone;
   job.gpus.clear();
 }

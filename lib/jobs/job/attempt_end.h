@@ -1,6 +1,7 @@
 #pragma once
 // What becomes of a job whose processes have ended. Pure functions. Any thread.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -15,6 +16,7 @@ struct AttemptEnd {
   int signal = 0;                  // that ended it
   std::string problem{};           // it could not be started: why
   std::string checkpoint{};        // the newest one of the run folder; empty: none
+  std::int64_t peak_bytes = 0;     // of resident memory; 0: nobody saw it
 };
 
 // How often an interrupted job is started again.

@@ -11,6 +11,7 @@
 
 #include "base/names.h"
 #include "base/text/json_struct.h"
+#include "config/facts/estimate.h"
 
 namespace esper::jobs {
 
@@ -45,11 +46,14 @@ constexpr auto names(StopPurpose) {
                     std::pair{P::kYield, "yield"}};
 }
 
+// As many GPUs as the run file's device asks for: 1 for cuda, and for auto where there are GPUs; else 0.
+inline constexpr std::int64_t kGpusByDevice = -1;
+
 // What a job takes of the machine while it runs.
 struct Resources {
   std::int64_t threads = 0;       // 0: all of the machine's
-  std::int64_t memory_bytes = 0;  // 0: unknown
-  std::int64_t gpus = 0;
+  std::int64_t memory_bytes = 0;  // 0: as forecast
+  std::int64_t gpus = 0;          // submitted: or kGpusByDevice
   bool operator==(const Resources&) const = default;
 };
 constexpr auto json_members(const Resources*) {
@@ -69,6 +73,7 @@ struct Submission {
   std::int64_t priority = 0;   // higher ones first
   std::vector<JobId> after{};  // begins when these have succeeded
   Resources needs{};
+  config::RunForecast forecast{};  // the daemon's own, made from the configuration
   bool hold = false;
   // Chosen by the client: a repeated submission with the same token is the same job. Empty: none.
   std::string token{};
@@ -109,6 +114,8 @@ struct Job {
   std::int64_t uid = 0;     // who submitted it
   std::int64_t sweep = 0;   // 0: none
   std::int64_t epochs = 0;  // that its run is trained to; 0: as its run file says
+  config::RunForecast forecast{};
+  std::int64_t peak_bytes = 0;  // of memory that an attempt had resident; 0: none has ended
   bool operator==(const Job&) const = default;
 };
 constexpr auto json_members(const Job*) {
@@ -135,7 +142,9 @@ constexpr auto json_members(const Job*) {
                     json_member("ended_ms", &J::ended_ms),
                     json_member("uid", &J::uid),
                     json_member("sweep", &J::sweep),
-                    json_member("epochs", &J::epochs)};
+                    json_member("epochs", &J::epochs),
+                    json_member("forecast", &J::forecast),
+                    json_member("peak_bytes", &J::peak_bytes)};
 }
 
 }  // namespace esper::jobs

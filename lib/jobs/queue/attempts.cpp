@@ -6,12 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 
 #include "base/fault.h"
 #include "base/text/child_process.h"
+#include "base/text/joined.h"
 #include "jobs/process/shim.h"
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
@@ -24,17 +27,18 @@ namespace {
 
 constexpr auto kLookAgain = std::chrono::milliseconds(20);  // at a lock whose holder is about to end
 
-std::vector<std::string> environment_with(const std::vector<std::int64_t>& gpus) {
+// The job sees the GPUs that it has, by their UUIDs: indexes depend on the order in which they are counted. Without any
+// it sees none, so that device: auto does not take one that nobody gave to it.
+std::vector<std::string> environment_with(const std::vector<std::string>& gpus) {
+  constexpr std::array kNotHandedOn{"CUDA_VISIBLE_DEVICES=", "CUDA_DEVICE_ORDER=", "NOTIFY_SOCKET="};
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
-    if (!text.starts_with("CUDA_VISIBLE_DEVICES=") && !text.starts_with("NOTIFY_SOCKET="))
+    if (std::ranges::none_of(kNotHandedOn, [&](const char* name) { return text.starts_with(name); }))
       environment.emplace_back(text);
   }
-  if (gpus.empty()) return environment;
-  std::string numbers;
-  for (const auto gpu : gpus) numbers += (numbers.empty() ? "" : ",") + std::to_string(gpu);
-  environment.push_back("CUDA_VISIBLE_DEVICES=" + numbers);
+  environment.emplace_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
+  environment.push_back("CUDA_VISIBLE_DEVICES=" + base::joined(gpus, ","));
   return environment;
 }
 
@@ -105,14 +109,14 @@ base::Descriptor Attempts::open_alive(const JobFolder& folder) const {
   return alive;
 }
 
-void Attempts::start(const Job& job, const std::string& run_file) {
+void Attempts::start(const Job& job, const std::string& run_file, const std::vector<std::string>& gpus) {
   const JobFolder folder = folder_of(job.id);
   auto& files = storage::real_file_system();
   storage::ensure_folder(files, folder.path);
   storage::publish_file(files, folder.run_file(), storage::bytes_of(run_file));
   const AttemptRecord attempt{.attempt = job.attempts,
                               .command = command_of(setup_.program, job, folder),
-                              .environment = environment_with(job.gpus),
+                              .environment = environment_with(gpus),
                               .folder = job.folder};
   write_record(folder.attempt(), base::to_json(attempt));
   auto lock = try_lock(folder);
@@ -208,6 +212,7 @@ AttemptEnd Attempts::end_of(const Watch& watch) const {
   end.exit_code = record->exit_code;
   end.signal = record->signal;
   end.problem = record->problem;
+  end.peak_bytes = record->peak_bytes;
   return end;
 }
 

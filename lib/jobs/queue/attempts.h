@@ -32,7 +32,8 @@ class Attempts {
   ~Attempts();
 
   // The attempt whose number the job has. Nothing lives of it if this throws: std::system_error, base::IoError.
-  void start(const Job& job, const std::string& run_file);
+  // gpus: the UUIDs of those that it has.
+  void start(const Job& job, const std::string& run_file, const std::vector<std::string>& gpus);
   // Of a job that another daemon began: nothing if its processes live, which are watched from here on; else their end.
   std::optional<AttemptEnd> adopt(const Job& job);
   // Tells the trainer to save and stop, and kills it after a while. Repeated calls change nothing.

@@ -9,7 +9,10 @@
 #include "base/clock.h"
 #include "base/file_system.h"
 #include "base/names.h"
+#include "config/loading/load.h"
 #include "jobs/job/job_states.h"
+#include "jobs/schedule/admission.h"
+#include "jobs/schedule/run_inputs.h"
 #include "nissa/log.h"
 
 namespace esper::jobs {
@@ -19,6 +22,7 @@ using S = JobState;
 
 // Jobs that wait for their delay stand between those that could begin.
 constexpr std::int64_t kMostLookedAt = 256;
+constexpr int kMostForecastAtOnce = 16;
 
 std::int64_t wall_ms() { return std::chrono::duration_cast<std::chrono::milliseconds>(base::Clock().wall()).count(); }
 
@@ -33,8 +37,10 @@ Queue::Queue(boost::asio::io_context& loop, JobStore& store, Sweeps& sweeps, Que
       sweeps_(sweeps),
       setup_(std::move(setup)),
       changed_(std::move(changed)),
+      observer_(setup_.machine),
       attempts_(loop, setup_.attempts, [this](JobId id, const AttemptEnd& end) { ended(id, end); }),
-      retry_(loop) {}
+      retry_(loop),
+      look_again_(loop) {}
 
 void Queue::save(const Job& job, const std::optional<Asked>& asked) {
   store_.save(job, asked);
@@ -64,7 +70,9 @@ void Queue::recover() {
 }
 
 base::Expected<Job> Queue::submit(const Submission& submission, std::int64_t uid) {
-  const auto made = store_.submit(submission, asked_now(uid, "submit", submission.name));
+  const auto admitted = admitted_here(submission);
+  if (!admitted) return base::failure(admitted.error());
+  const auto made = store_.submit(*admitted, asked_now(uid, "submit", submission.name));
   if (made) {
     changed_(*made);
     schedule();
@@ -73,7 +81,9 @@ base::Expected<Job> Queue::submit(const Submission& submission, std::int64_t uid
 }
 
 base::Expected<std::vector<Job>> Queue::submit_each(const Submission& submission, std::int64_t uid) {
-  const auto made = store_.submit_each(submission, asked_now(uid, "submit"));
+  const auto admitted = admitted_here(submission);
+  if (!admitted) return base::failure(admitted.error());
+  const auto made = store_.submit_each(*admitted, asked_now(uid, "submit"));
   if (made) {
     for (const Job& job : *made) changed_(job);
     schedule();
@@ -181,11 +191,66 @@ void Queue::look() {
     changed_(job);
     if (job.state == S::kStopping) attempts_.stop(job.id);
   }
-  if (is_draining_) return;
-  const auto ready = startable();
-  const auto active = store_.list({.states = kActive});
-  const Placement placement = place(ready, active, setup_.capacity);
   reasons_.clear();
+  look_again_.cancel();
+  if (is_draining_) return;
+  auto ready = startable();
+  forecast_runs(ready);
+  if (!ready.empty()) place_jobs(ready);
+}
+
+// Trials of a sweep, and jobs of an earlier version's database, have no forecast yet. A few at a time, in their order:
+// a configuration takes milliseconds to read.
+void Queue::forecast_runs(std::vector<Job>& ready) {
+  int left = kMostForecastAtOnce;
+  std::vector<Job> known;
+  for (Job& job : ready) {
+    if (job.forecast == config::RunForecast{}) {
+      if (left-- == 0) {
+        schedule();
+        break;
+      }
+      if (!forecast_run(job)) continue;
+    }
+    known.push_back(std::move(job));
+  }
+  ready = std::move(known);
+}
+
+// False: it can never begin, and has failed.
+bool Queue::forecast_run(Job& job) {
+  std::string problem;
+  try {
+    const auto admitted = admitted_here(
+        {.config = run_file_of(job), .folder = job.folder, .run_dir = job.run_dir, .needs = job.needs});
+    if (admitted) {
+      job.needs = admitted->needs;
+      job.forecast = admitted->forecast;
+    } else {
+      problem = admitted.error();
+    }
+  } catch (const base::ConfigError& error) {
+    problem = error.what();
+  }
+  if (!problem.empty()) {
+    finish(job, {.problem = problem, .checkpoint = job.checkpoint});
+    return false;
+  }
+  save(job);
+  return true;
+}
+
+base::Expected<Submission> Queue::admitted_here(const Submission& submission) const {
+  const auto config = config::read_run_config_text(submission.config, "config").config;
+  const std::string& run_dir = submission.run_dir.empty() ? submission.runs_dir : submission.run_dir;
+  return admit(submission, config, run_inputs(config, submission.folder), observer_.capacity(),
+               observer_.whole_disk(run_dir));
+}
+
+void Queue::place_jobs(const std::vector<Job>& ready) {
+  const auto active = store_.list({.states = kActive});
+  const Machine machine = observer_.look(ready, active, [this](JobId id) { return attempts_.folder_of(id); });
+  const Placement placement = place(ready, active, machine);
   for (const auto& wait : placement.waits) reasons_[wait.job] = wait.reason;
   for (const auto& one : placement.starts) start(*std::ranges::find(ready, one.job, &Job::id), one.gpus);
   for (const JobId id : placement.yields) {
@@ -194,6 +259,11 @@ void Queue::look() {
     save(job);
     attempts_.stop(id);
   }
+  if (!placement.look_again) return;
+  look_again_.expires_after(setup_.look_again);
+  look_again_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) schedule();
+  });
 }
 
 void Queue::start(Job job, const std::vector<std::int64_t>& gpus) {
@@ -205,7 +275,7 @@ void Queue::start(Job job, const std::vector<std::int64_t>& gpus) {
   job.started_ms = wall_ms();
   save(job);
   try {
-    attempts_.start(job, run_file_of(job));
+    attempts_.start(job, run_file_of(job), observer_.uuids_of(job.gpus));
   } catch (const base::ConfigError& error) {
     return finish(job, {.problem = error.what()});
   } catch (const std::system_error& error) {

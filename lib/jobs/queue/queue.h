@@ -14,6 +14,7 @@
 
 #include "base/expected.h"
 #include "jobs/queue/attempts.h"
+#include "jobs/schedule/observation.h"
 #include "jobs/schedule/placement.h"
 #include "jobs/store/job_store.h"
 #include "jobs/sweeps/sweeps.h"
@@ -23,7 +24,9 @@ namespace esper::jobs {
 struct QueueSetup {
   Attempts::Setup attempts;
   RestartRules restarts;
-  Capacity capacity;
+  ObserverSetup machine;
+  // How often it looks again while a job waits for what others than our jobs have taken.
+  base::Duration look_again = std::chrono::seconds(30);
 };
 
 class Queue {
@@ -34,6 +37,7 @@ class Queue {
 
   // Once, before anything else: adopts the processes that live, settles those that do not.
   void recover();
+  // Its configuration has no mistakes. Fails with the reason where it could never begin here.
   base::Expected<Job> submit(const Submission& submission, std::int64_t uid);
   // One job for each of its seeds.
   base::Expected<std::vector<Job>> submit_each(const Submission& submission, std::int64_t uid);
@@ -68,6 +72,10 @@ class Queue {
   void finish(Job job, const AttemptEnd& end);
   void put_off(const Job& job);
   std::vector<Job> startable();
+  void forecast_runs(std::vector<Job>& ready);
+  bool forecast_run(Job& job);
+  base::Expected<Submission> admitted_here(const Submission& submission) const;
+  void place_jobs(const std::vector<Job>& ready);
   void save(const Job& job, const std::optional<Asked>& asked = {});
 
   boost::asio::io_context& loop_;
@@ -75,8 +83,9 @@ class Queue {
   Sweeps& sweeps_;
   const QueueSetup setup_;
   const std::function<void(const Job&)> changed_;
+  const Observer observer_;
   Attempts attempts_;
-  boost::asio::steady_timer retry_;
+  boost::asio::steady_timer retry_, look_again_;
   std::map<JobId, std::chrono::steady_clock::time_point> not_before_;  // interrupted jobs, until their delay has passed
   std::map<JobId, std::string> reasons_;                               // of jobs that wait for resources
   bool is_draining_ = false, is_look_due_ = false;

@@ -4,92 +4,81 @@
 
 #include <algorithm>
 
+#include "jobs/schedule/pool.h"
+
 namespace esper::jobs {
 namespace {
 
-struct FreeNow {
-  std::int64_t threads, memory_bytes;
-  std::vector<std::int64_t> gpus;
-};
-
-void take(FreeNow& free, const Job& job, const Capacity& capacity) {
-  free.threads -= threads_of(job.needs, capacity);
-  free.memory_bytes -= job.needs.memory_bytes;
-  for (const auto gpu : job.gpus) std::erase(free.gpus, gpu);
-}
-
-void give_back(FreeNow& free, const Job& job, const Capacity& capacity) {
-  free.threads += threads_of(job.needs, capacity);
-  free.memory_bytes += job.needs.memory_bytes;
-  free.gpus.insert(free.gpus.end(), job.gpus.begin(), job.gpus.end());
-}
-
-FreeNow free_beside(const std::vector<Job>& active, const Capacity& capacity) {
-  FreeNow free{capacity.threads, capacity.memory_bytes, capacity.gpus};
-  for (const Job& job : active) take(free, job, capacity);
-  return free;
-}
-
-// Empty: it fits.
-std::string lacking(const Job& job, const FreeNow& free, const Capacity& capacity) {
-  const std::int64_t threads = threads_of(job.needs, capacity);
-  const auto gpus = static_cast<std::int64_t>(free.gpus.size());
-  if (threads > free.threads) {
-    return fmt::format("waits for threads: needs {}, {} of {} are free", threads,
-                       std::max<std::int64_t>(free.threads, 0), capacity.threads);
-  }
-  if (job.needs.memory_bytes > free.memory_bytes) {
-    return fmt::format("waits for memory: needs {} MiB, {} MiB of {} MiB are free", job.needs.memory_bytes >> 20,
-                       std::max<std::int64_t>(free.memory_bytes, 0) >> 20, capacity.memory_bytes >> 20);
-  }
-  if (job.needs.gpus > gpus) {
-    return fmt::format("waits for GPUs: needs {}, {} of {} are free", job.needs.gpus, gpus, capacity.gpus.size());
-  }
-  return "";
-}
-
-// Running jobs of lower priority that are enough, lowest and youngest first; none if they are not.
-std::vector<JobId> yields_for(const Job& job, FreeNow free, const std::vector<Job>& active, const Capacity& capacity) {
-  std::vector<JobId> chosen;
-  auto candidates = active;
-  // What is stopping already gives back what it has in any case.
-  for (const Job& one : active) {
-    if (one.state == JobState::kStopping) give_back(free, one, capacity);
-  }
-  if (lacking(job, free, capacity).empty()) return {};
-  std::erase_if(candidates,
-                [&](const Job& one) { return one.priority >= job.priority || one.state != JobState::kRunning; });
-  std::ranges::sort(candidates, [](const Job& a, const Job& b) {
+// The lowest and youngest ones first.
+std::vector<Job> yielding_order(const Job& job, const std::vector<Job>& active) {
+  std::vector<Job> order;
+  for (const Job& one : active)
+    if (one.priority < job.priority && one.state == JobState::kRunning) order.push_back(one);
+  std::ranges::sort(order, [](const Job& a, const Job& b) {
     return a.priority != b.priority ? a.priority < b.priority : a.id > b.id;
   });
-  for (const Job& one : candidates) {
-    give_back(free, one, capacity);
-    chosen.push_back(one.id);
-    if (lacking(job, free, capacity).empty()) return chosen;
+  return order;
+}
+
+bool fits_without(const Job& job, Pool pool, const std::vector<Job>& yielding) {
+  for (const Job& one : yielding) pool.give_back(one);
+  return pool.lacking(job).empty();
+}
+
+// Running jobs of lower priority without which the job begins: none that is not needed for that, and none at all where
+// they are not enough.
+std::vector<JobId> yields_for(const Job& job, Pool pool, const std::vector<Job>& active) {
+  // What is stopping gives back what it has in any case.
+  for (const Job& one : active)
+    if (one.state == JobState::kStopping) pool.give_back(one);
+  std::vector<Job> chosen;
+  for (const Job& one : yielding_order(job, active)) {
+    if (fits_without(job, pool, chosen)) break;
+    chosen.push_back(one);
   }
-  return {};
+  if (!fits_without(job, pool, chosen)) return {};
+  for (auto at = chosen.size(); at-- > 0;) {  // higher ones first: they go on if lower ones alone suffice
+    auto fewer = chosen;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(at));
+    if (fits_without(job, pool, fewer)) chosen = std::move(fewer);
+  }
+  std::vector<JobId> ids;
+  for (const Job& one : chosen) ids.push_back(one.id);
+  return ids;
+}
+
+Pool after_all(Pool pool, const std::vector<Job>& active) {
+  for (const Job& job : active) pool.give_back(job);
+  return pool;
 }
 
 }  // namespace
 
-std::int64_t threads_of(const Resources& needs, const Capacity& capacity) {
-  return needs.threads <= 0 ? capacity.threads : std::min(needs.threads, capacity.threads);
-}
-
-Placement place(const std::vector<Job>& ready, const std::vector<Job>& active, const Capacity& capacity) {
+Placement place(const std::vector<Job>& ready, const std::vector<Job>& active, const Machine& machine) {
   Placement placement;
-  FreeNow free = free_beside(active, capacity);
+  Pool free(machine, active);
+  Pool unkept = free;  // without what is kept for waiting jobs
+  const Pool whole = after_all(free, active);
+  JobId first_waiting = 0;
   for (const Job& job : ready) {
-    const std::string lack = lacking(job, free, capacity);
-    if (!lack.empty()) {
-      placement.waits.push_back({job.id, lack});
-      placement.yields = yields_for(job, free, active, capacity);
-      break;  // each job needs threads: none behind it may take them
+    if (free.lacking(job).empty()) {
+      const auto gpus = *free.gpus_for(job);
+      free.take(job, gpus);
+      unkept.take(job, gpus);
+      placement.starts.push_back({job.id, gpus});
+      continue;
     }
-    Job placed = job;
-    placed.gpus.assign(free.gpus.begin(), free.gpus.begin() + job.needs.gpus);
-    take(free, placed, capacity);
-    placement.starts.push_back({job.id, placed.gpus});
+    std::string reason = unkept.lacking(job);
+    if (reason.empty()) reason = fmt::format("waits for its turn: what is free is kept for job {}", first_waiting);
+    placement.waits.push_back({job.id, reason});
+    placement.look_again = placement.look_again || unkept.others_take_of(job);
+    if (!whole.lacking(job).empty()) continue;
+    if (first_waiting == 0) {
+      first_waiting = job.id;
+      placement.yields = yields_for(job, unkept, active);
+    }
+    free.keep_for(job);
+    if (!free.has_threads()) break;  // each job needs threads
   }
   return placement;
 }

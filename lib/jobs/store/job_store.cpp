@@ -19,13 +19,19 @@ constexpr std::string_view kColumns =
     "id, name, state, purpose, reason, priority, threads, memory_bytes, gpus, assigned_gpus, folder, run_dir, "
     "attempts, "
     "interruptions, cause, checkpoint, exit_code, submitted_ms, started_ms, ended_ms, uid, sweep, epochs, "
-    "(SELECT json_group_array(after) FROM dependencies WHERE job = jobs.id)";
+    "(SELECT json_group_array(after) FROM dependencies WHERE job = jobs.id), forecast, peak_bytes";
 
 constexpr std::string_view kHopeless = "('failed', 'cancelled', 'diverged')";
 
 // Of a column that only this room writes.
 std::vector<std::int64_t> list_in(const Statement& row, int column) {
   return nlohmann::json::parse(row.text(column)).get<std::vector<std::int64_t>>();
+}
+
+config::RunForecast forecast_in(const Statement& row, int column) {
+  const auto forecast = base::from_json<config::RunForecast>(nlohmann::json::parse(row.text(column)));
+  if (!forecast) throw DatabaseError("database: forecast", SQLITE_CORRUPT, forecast.error());
+  return *forecast;
 }
 
 Job job_of(const Statement& row) {
@@ -52,6 +58,8 @@ Job job_of(const Statement& row) {
   job.sweep = row.integer(21);
   job.epochs = row.integer(22);
   job.after = list_in(row, 23);
+  job.forecast = forecast_in(row, 24);
+  job.peak_bytes = row.integer(25);
   return job;
 }
 
@@ -77,7 +85,7 @@ JobId JobStore::insert(const Submission& submission, const Asked& asked) {
   auto row = database_.prepare(
       "INSERT INTO jobs (name, state, reason, priority, threads, memory_bytes, gpus, folder, run_dir, submitted_ms, "
       "uid, "
-      "sweep, epochs, token) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "sweep, epochs, forecast, token) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   row.bind(submission.name)
       .bind(base::name_of(submission.hold ? JobState::kHeld : JobState::kQueued))
       .bind(reason_to_hold(submission))
@@ -90,7 +98,8 @@ JobId JobStore::insert(const Submission& submission, const Asked& asked) {
       .bind(asked.at_ms)
       .bind(asked.uid)
       .bind(submission.sweep)
-      .bind(submission.epochs);
+      .bind(submission.epochs)
+      .bind(base::json_line(base::to_json(submission.forecast)));
   if (submission.token.empty()) {
     row.bind_nothing();
   } else {
@@ -199,7 +208,7 @@ void JobStore::update(const Job& job) {
       "UPDATE jobs SET name = ?, state = ?, purpose = ?, reason = ?, priority = ?, threads = ?, memory_bytes = ?, gpus "
       "= ?, "
       "assigned_gpus = ?, attempts = ?, interruptions = ?, cause = ?, checkpoint = ?, started_ms = ?, ended_ms = ?, "
-      "epochs = ?, exit_code = ? WHERE id = ?");
+      "epochs = ?, forecast = ?, peak_bytes = ?, exit_code = ? WHERE id = ?");
   row.bind(job.name)
       .bind(base::name_of(job.state))
       .bind(base::name_of(job.purpose))
@@ -215,7 +224,9 @@ void JobStore::update(const Job& job) {
       .bind(job.checkpoint)
       .bind(job.started_ms)
       .bind(job.ended_ms)
-      .bind(job.epochs);
+      .bind(job.epochs)
+      .bind(base::json_line(base::to_json(job.forecast)))
+      .bind(job.peak_bytes);
   if (job.exit_code) {
     row.bind(std::int64_t{*job.exit_code});
   } else {

@@ -29,7 +29,7 @@ TEST_CASE("a database is made, and opened again") {
     Database database = open_database(path);
     auto version = database.prepare("PRAGMA user_version");
     REQUIRE(version.step());
-    CHECK(version.integer(0) == 2);
+    CHECK(version.integer(0) == 3);
     auto journal = database.prepare("PRAGMA journal_mode");
     REQUIRE(journal.step());
     CHECK(journal.text(0) == "wal");
@@ -43,6 +43,7 @@ TEST_CASE("one of the first version is brought up to date with what it has") {
     Database database = open_database(path);
     database.run(
         "DROP TABLE results; DROP TABLE trials; DROP TABLE sweeps; ALTER TABLE jobs DROP COLUMN epochs;"
+        "ALTER TABLE jobs DROP COLUMN forecast; ALTER TABLE jobs DROP COLUMN peak_bytes;"
         "PRAGMA user_version = 1;"
         "INSERT INTO jobs (name, state, threads, memory_bytes, gpus, folder, run_dir, submitted_ms, uid) VALUES "
         "('old', 'queued', 1, 0, 0, '/', '/runs/old', 5, 1000)");
@@ -61,7 +62,7 @@ TEST_CASE("one of a newer version is refused and left as it is") {
   {
     open_database(path).run("PRAGMA user_version = 99");
   }
-  CHECK(refusal_of(path).find("has version 99, this esper knows 2") != std::string::npos);
+  CHECK(refusal_of(path).find("has version 99, this esper knows 3") != std::string::npos);
   CHECK(refusal_of(path).find("--state-dir") != std::string::npos);
 }
 

@@ -1,0 +1,23 @@
+#pragma once
+// What a run will take of memory and disk, estimated from above before it begins. Pure functions. Any thread.
+
+#include <cstdint>
+#include <optional>
+
+#include "config/facts/estimate.h"
+#include "config/run_config.h"
+#include "leyline/sample_shape.h"
+
+namespace esper::config {
+
+// What the run's files say, as far as it is cheap to know.
+struct RunInputs {
+  std::optional<leyline::SampleShape> sample{};  // nothing: not known without reading the data
+  std::int64_t data_bytes = 0;                   // of the data's files
+  std::int64_t host_bytes = 0;                   // of an exported host's weights
+};
+
+enum class RunsOn { kCpu, kGpu };
+RunForecast forecast(const RunConfig& config, const RunInputs& inputs, RunsOn device);
+
+}  // namespace esper::config

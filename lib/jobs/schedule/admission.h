@@ -1,0 +1,17 @@
+#pragma once
+// What a submission still lacks before it is queued: its GPUs, and the forecast of its run. Pure functions. Any thread.
+
+#include <cstdint>
+
+#include "base/expected.h"
+#include "config/facts/run_forecast.h"
+#include "jobs/schedule/needs.h"
+
+namespace esper::jobs {
+
+// The submission with both. Fails with the reason, for its user, where the job could never begin here. disk_bytes: as
+// never_fits() takes it.
+base::Expected<Submission> admit(Submission submission, const config::RunConfig& config,
+                                 const config::RunInputs& inputs, const Capacity& capacity, std::int64_t disk_bytes);
+
+}  // namespace esper::jobs

@@ -1,0 +1,99 @@
+#include "config/facts/run_forecast.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+using namespace esper::config;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr std::int64_t kMega = 1 << 20;
+
+RunConfig wide() {
+  RunConfig config;
+  config.data.kind = DataKind::kSynthetic;
+  config.host.hidden = {1024, 1024};
+  config.policy.kind = PolicyKind::kNone;
+  config.step.lane = Lane::kEager;
+  return config;
+}
+
+const RunInputs kInputs{.sample = esper::leyline::features_shape(16, 4)};
+constexpr std::int64_t kParameters = 17 * 1024 + 1025 * 1024 + 1025 * 4;
+
+}  // namespace
+
+TEST_CASE("a checkpoint has the parameters, their moments and their averages") {
+  RunConfig config = wide();
+  config.training.optimizer.momentum = 0;
+  const auto bytes = [&] { return forecast(config, kInputs, RunsOn::kCpu).checkpoint.bytes; };
+  const std::int64_t plain = bytes();
+  CHECK(plain > 4 * kParameters);
+  CHECK(plain < 4 * kParameters + kMega);
+  config.training.optimizer.momentum = 0.9;
+  CHECK(bytes() == plain + 4 * kParameters);
+  config.training.optimizer.kind = OptimizerKind::kAdamw;
+  CHECK(bytes() == plain + 8 * kParameters);
+  config.training.ema_decay = 0.9;
+  CHECK(bytes() == plain + 12 * kParameters);
+}
+
+TEST_CASE("the run folder has as many checkpoints as are kept, and one that is being written") {
+  RunConfig config = wide();
+  config.checkpoint.keep_last = 2;
+  config.checkpoint.keep_best = true;
+  config.telemetry.limit_mb = 1;
+  config.epochs = 1'000'000;
+  const auto run = forecast(config, kInputs, RunsOn::kCpu);
+  CHECK(run.disk.bytes == 4 * run.checkpoint.bytes + kMega);
+  CHECK_THAT(run.disk.parts, ContainsSubstring("4 checkpoints") && ContainsSubstring("telemetry 1 MiB"));
+}
+
+TEST_CASE("memory grows with the batch, the lane and what may grow") {
+  RunConfig config = wide();
+  const auto bytes = [&] { return forecast(config, kInputs, RunsOn::kCpu).memory.bytes; };
+  const std::int64_t plain = bytes();
+  config.data.batch_size = 2048;
+  CHECK(bytes() > plain + 2048 * 4 * 2 * 1024);
+  config.data.batch_size = 64;
+  config.step.lane = Lane::kReplay;
+  const std::int64_t replay = bytes();
+  CHECK(replay > plain + 8 * kParameters);
+  config.step.lane = Lane::kCompiled;
+  CHECK(bytes() > replay + 500 * kMega);
+  config.step.lane = Lane::kEager;
+  config.policy.kind = PolicyKind::kHeuristic;
+  const auto growing = forecast(config, kInputs, RunsOn::kCpu);
+  CHECK(growing.parameters == kParameters);
+  CHECK(growing.grown_parameters > kParameters);
+  CHECK(growing.memory.bytes > plain + 8 * growing.grown_parameters);
+}
+
+TEST_CASE("on a GPU the network is on the device, and the host keeps data and process") {
+  const RunConfig config = wide();
+  const auto cpu = forecast(config, kInputs, RunsOn::kCpu), gpu = forecast(config, kInputs, RunsOn::kGpu);
+  CHECK(cpu.device_memory.bytes == 0);
+  CHECK(gpu.device_memory.bytes > 12 * kParameters);
+  CHECK_THAT(gpu.memory.parts, !ContainsSubstring("gradients"));
+  CHECK_THAT(cpu.memory.parts, ContainsSubstring("gradients") && ContainsSubstring("process"));
+}
+
+TEST_CASE("what is not known is called unknown") {
+  RunConfig config = wide();
+  const auto run = forecast(config, {}, RunsOn::kCpu);
+  CHECK(run.memory.bytes == 0);
+  CHECK_THAT(run.memory.parts, ContainsSubstring("unknown: the run file does not show what samples of kind synthetic"));
+  CHECK(run.checkpoint.bytes == 0);
+  CHECK(run.disk.bytes > 0);  // of the telemetry
+  config.host.kind = HostKind::kExported;
+  CHECK_THAT(forecast(config, kInputs, RunsOn::kCpu).memory.parts, ContainsSubstring("exported host's weights"));
+  CHECK(forecast(config, {.host_bytes = 4000 * 1000}, RunsOn::kCpu).parameters == 1000 * 1000);
+}
+
+TEST_CASE("sizes as text") {
+  CHECK(bytes_text(0) == "0 KiB");
+  CHECK(bytes_text(1) == "1 KiB");
+  CHECK(bytes_text(740 * kMega) == "740 MiB");
+  CHECK(bytes_text(6 * 1024 * kMega + 100 * kMega) == "6.1 GiB");
+}

@@ -1,0 +1,45 @@
+// Two GPUs, as NVIDIA's management library would tell of them. The environment variable FAKE_NVML_FREE_MIB sets the
+// free memory of the second one; FAKE_NVML_LOST makes every question about a GPU fail.
+#include <cstdio>
+#include <cstdlib>
+
+namespace {
+
+struct Memory {
+  unsigned long long total, free, used;
+};
+int handles[2];
+
+}  // namespace
+
+extern "C" {
+
+int nvmlInit_v2() { return 0; }
+int nvmlShutdown() { return 0; }
+const char* nvmlErrorString(int code) { return code == 15 ? "GPU is lost" : "Unknown Error"; }
+int nvmlDeviceGetCount_v2(unsigned* count) {
+  *count = 2;
+  return 0;
+}
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+  if (index > 1 || std::getenv("FAKE_NVML_LOST") != nullptr) return 15;
+  *device = &handles[index];
+  return 0;
+}
+int nvmlDeviceGetName(void*, char* name, unsigned length) {
+  std::snprintf(name, length, "Fake GPU");
+  return 0;
+}
+int nvmlDeviceGetUUID(void* device, char* uuid, unsigned length) {
+  std::snprintf(uuid, length, "GPU-000%d-fake", static_cast<int>(static_cast<int*>(device) - handles));
+  return 0;
+}
+int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
+  const char* free_mib = std::getenv("FAKE_NVML_FREE_MIB");
+  memory->total = 8ULL << 30;
+  memory->free = device == &handles[1] && free_mib != nullptr ? std::strtoull(free_mib, nullptr, 10) << 20 : 7ULL << 30;
+  memory->used = memory->total - memory->free;
+  return 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,62 @@
+#include "jobs/schedule/run_inputs.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <fstream>
+
+#include "support/temporary_folder.h"
+
+using namespace esper::jobs;
+using namespace esper;
+using config::DataKind;
+
+namespace {
+
+struct Room {
+  test::TemporaryFolder folder;
+  config::RunConfig config;
+
+  config::DataConfig& data(DataKind kind, const std::string& path = "") {
+    config.data = {};
+    config.data.kind = kind;
+    config.data.path = path;
+    return config.data;
+  }
+  std::optional<leyline::SampleShape> sample() const { return run_inputs(config, folder.path()).sample; }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(folder / name) << text; }
+};
+
+}  // namespace
+
+TEST_CASE("samples that the run file itself shows") {
+  Room room;
+  CHECK(room.sample() == leyline::features_shape(64, 10));  // the bundled digits
+  room.config.data.shape = {1, 8, 8};
+  CHECK(room.sample() == leyline::image_shape(1, 8, 8, 10));
+  room.data(DataKind::kSynthetic);
+  CHECK(room.sample() == leyline::features_shape(16, 4));
+  room.data(DataKind::kCifar10);
+  CHECK(room.sample() == leyline::image_shape(3, 32, 32, 10));
+  room.data(DataKind::kNpy);
+  CHECK(!room.sample());
+}
+
+TEST_CASE("a text's vocabulary is counted, and relative paths begin at the job's folder") {
+  Room room;
+  room.data(DataKind::kText, "text.txt").context = 32;
+  CHECK(!room.sample());
+  room.write("text.txt", "abcab\xc3\xa4\xe2\x82\xac\xc3\xa4");
+  CHECK(room.sample() == leyline::tokens_shape(32, 5));
+  CHECK(run_inputs(room.config, room.folder.path()).data_bytes == 12);
+}
+
+TEST_CASE("columns of a file of numbers, and sizes of weights") {
+  Room room;
+  room.data(DataKind::kCsv, "data.csv");
+  room.write("data.csv", "1,2,3,0\n4,5,6,1\n");
+  CHECK(room.sample()->features == 3);
+  room.config.host.kind = config::HostKind::kExported;
+  room.config.host.path = ".";
+  CHECK(run_inputs(room.config, room.folder.path()).host_bytes == 0);
+  room.write("weights.safetensors", std::string(4000, 'x'));
+  CHECK(run_inputs(room.config, room.folder.path()).host_bytes == 4000);
+}
