@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/names.h"
+#include "jobs/api/job_text.h"
 #include "jobs/api/responses.h"
 #include "jobs/api/submission_check.h"
 
@@ -91,12 +92,14 @@ Response JobRoutes::submit(const Request& request) {
 Response JobRoutes::list(const Request& request) {
   const auto filter = filter_of(request);
   if (!filter) return refusal(400, filter.error());
-  auto jobs = nlohmann::json::array();
+  Response response{.body = "{\"jobs\":["};
   for (Job& job : store_.list(*filter)) {
     job.reason = queue_.waiting_reason(job);
-    jobs.push_back(base::to_json(job));
+    if (response.body.back() == '}') response.body += ',';
+    append_json(response.body, job);
   }
-  return json_response({{"jobs", std::move(jobs)}});
+  response.body += "]}\n";
+  return response;
 }
 
 Response JobRoutes::show(JobId id) {

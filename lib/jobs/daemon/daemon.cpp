@@ -21,6 +21,7 @@
 #include "http/server.h"
 #include "jobs/api/daemon_routes.h"
 #include "jobs/api/job_routes.h"
+#include "jobs/api/responses.h"
 #include "jobs/database/schema.h"
 #include "nissa/log.h"
 #include "storage/file_tools.h"
@@ -34,6 +35,8 @@ std::string text_of(int file) {
   const auto got = ::pread(file, text.data(), text.size(), 0);
   return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
 }
+
+constexpr int kTryLater = 503, kNoRoom = 507;  // of HTTP
 
 // One daemon for one folder. Held while it lives.
 base::Descriptor lock_state(const std::string& state_dir) {
@@ -78,7 +81,7 @@ class Daemon {
         queue_(loop_, store_, setup_of(options), [this](const Job& job) { publish(job); }),
         job_routes_(store_, queue_),
         daemon_routes_(store_, queue_, {options.version, options.state_dir}, [this] { stop(); }),
-        server_(loop_, [this](const http::Request& request) { return router_.answer(request); }),
+        server_(loop_, [this](const http::Request& request) { return answer(request); }),
         signals_(loop_, SIGTERM, SIGINT, SIGCHLD) {
     job_routes_.add_to(router_);
     daemon_routes_.add_to(router_);
@@ -101,6 +104,15 @@ class Daemon {
     return {.attempts = {options.state_dir + "/jobs", options.program, options.stop_grace},
             .restarts = options.restarts,
             .capacity = capacity_of(options)};
+  }
+
+  // A request that could not be written changed nothing, and the client may send it again.
+  http::Response answer(const http::Request& request) const {
+    try {
+      return router_.answer(request);
+    } catch (const DatabaseError& error) {
+      return refusal(error.out_of_space() ? kNoRoom : kTryLater, error.what());
+    }
   }
 
   void await_signal() {

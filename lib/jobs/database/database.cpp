@@ -1,9 +1,6 @@
 #include "jobs/database/database.h"
 
-#include <signal.h>
-#include <unistd.h>
-
-#include "base/fault.h"
+#include "jobs/job/kill_point.h"
 
 namespace esper::jobs {
 namespace {
@@ -96,10 +93,10 @@ Transaction::~Transaction() {
 }
 
 void Transaction::commit() {
-  if (base::fault::hit("jobs.before_commit")) ::kill(::getpid(), SIGKILL);
+  kill_point("jobs.before_commit");
   database_.run("COMMIT");
   open_ = false;
-  if (base::fault::hit("jobs.after_commit")) ::kill(::getpid(), SIGKILL);
+  kill_point("jobs.after_commit");
 }
 
 }  // namespace esper::jobs

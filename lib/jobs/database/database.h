@@ -19,6 +19,7 @@ class DatabaseError : public base::Error {
   DatabaseError(const std::string& what, int code, const std::string& text);
   // Space is used up: what was to be written is refused, and can be tried again when there is room.
   bool out_of_space() const { return code_ == SQLITE_FULL || code_ == SQLITE_IOERR; }
+  bool is_busy() const { return code_ == SQLITE_BUSY || code_ == SQLITE_LOCKED; }
 
  private:
   int code_;

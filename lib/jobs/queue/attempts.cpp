@@ -10,7 +10,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 
-#include "base/fault.h"
+#include "jobs/job/kill_point.h"
 #include "base/text/child_process.h"
 #include "jobs/process/shim.h"
 #include "storage/atomic_publish.h"
@@ -59,6 +59,15 @@ std::string newest_checkpoint(const std::string& run_dir) {
   }
 }
 
+// True where the file cannot be opened, as of a folder that somebody deleted: that all have closed the FIFO is enough.
+bool has_free_lock(const JobFolder& folder) {
+  try {
+    return try_lock(folder).is_open();
+  } catch (const base::IoError&) {
+    return true;
+  }
+}
+
 }  // namespace
 
 struct Attempts::Watch {
@@ -97,9 +106,9 @@ void Attempts::start(const Job& job, const std::string& run_file) {
   auto lock = try_lock(folder);
   if (!lock.is_open()) throw base::IoError("lock", folder.lock(), EWOULDBLOCK);
   auto alive = open_alive(folder);
-  if (base::fault::hit("jobs.before_start")) ::kill(::getpid(), SIGKILL);
+  kill_point("jobs.before_start");
   start_shim(folder, setup_.program, std::move(lock));
-  if (base::fault::hit("jobs.after_start")) ::kill(::getpid(), SIGKILL);
+  kill_point("jobs.after_start");
   watch(job, std::move(alive));
 }
 
@@ -129,7 +138,7 @@ void Attempts::await(JobId job) {
 void Attempts::look_at(JobId job) {
   const auto found = watches_.find(job);
   if (found == watches_.end()) return;
-  if (try_lock(folder_of(job)).is_open()) {
+  if (has_free_lock(folder_of(job))) {
     const auto watch = std::move(found->second);
     watches_.erase(found);
     ended_(job, end_of(*watch));
@@ -149,7 +158,8 @@ void Attempts::stop(JobId job) {
   if (std::exchange(watch.is_stopping, true)) return;
   const auto processes = read_process(folder_of(job), watch.job.attempts);
   // The shim tells the trainer. Without a shim the kernel has told it already.
-  if (!processes || !send_signal(processes->shim, SIGTERM, SignalTarget::kProcess)) watch.is_stopping = false;
+  if (processes) send_signal(processes->shim, SIGTERM, SignalTarget::kProcess);
+  watch.is_stopping = processes.has_value();
   watch.timer.expires_after(watch.is_stopping ? setup_.stop_grace : base::Duration(std::chrono::milliseconds(50)));
   watch.timer.async_wait([this, job](const boost::system::error_code& error) {
     const auto left = watches_.find(job);

@@ -1,9 +1,12 @@
 #include "jobs/queue/queue.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/post.hpp>
+#include <cerrno>
 #include <system_error>
 
 #include "base/clock.h"
@@ -24,6 +27,14 @@ std::int64_t wall_ms() { return std::chrono::duration_cast<std::chrono::millisec
 
 const std::vector<JobState> kActive{S::kStarting, S::kRunning, S::kStopping};
 
+constexpr auto kAfterTrouble = std::chrono::seconds(1);
+
+// What a machine lacks for a while.
+bool may_pass(int error) {
+  constexpr std::array kPassing{ENOSPC, EDQUOT, EFBIG, ENOMEM, EAGAIN, EMFILE, ENFILE};
+  return std::ranges::find(kPassing, error) != kPassing.end();
+}
+
 }  // namespace
 
 Queue::Queue(boost::asio::io_context& loop, JobStore& store, QueueSetup setup, std::function<void(const Job&)> changed)
@@ -32,28 +43,28 @@ Queue::Queue(boost::asio::io_context& loop, JobStore& store, QueueSetup setup, s
       setup_(std::move(setup)),
       changed_(std::move(changed)),
       attempts_(loop, setup_.attempts, [this](JobId id, const AttemptEnd& end) { ended(id, end); }),
-      retry_(loop) {}
+      retry_(loop),
+      wait_out_trouble_(loop) {}
 
 void Queue::save(const Job& job, const std::optional<Asked>& asked) {
-  store_.save(job, asked);
+  store_.save(job, asked.value_or(Asked{wall_ms(), static_cast<std::int64_t>(::getuid()), "daemon", job.reason}));
+  if (is_terminal(job.state) && job.state != S::kSucceeded) {
+    for (const JobId id : store_.queued_after(job.id)) doubtful_.insert(id);
+  } else if (job.state == S::kQueued && !job.after.empty()) {
+    doubtful_.insert(job.id);
+  }
   changed_(job);
 }
 
 void Queue::recover() {
-  for (Job job : store_.list({.states = kActive})) {
-    const auto end = attempts_.adopt(job);
-    if (!end) {
-      if (job.state == S::kStarting) {
-        job.state = S::kRunning;
-        save(job);
-      }
-      if (job.state == S::kStopping) attempts_.stop(job.id);
-    } else if (job.state == S::kStarting && !read_process(attempts_.folder_of(job.id), job.attempts)) {
-      job.state = S::kQueued;  // it never began
-      job.gpus.clear();
-      save(job);
-    } else {
-      finish(job, *end);
+  for (const JobId id : store_.without_hope()) doubtful_.insert(id);
+  for (const Job& job : store_.list({.states = kActive})) {
+    if (auto end = attempts_.adopt(job)) {
+      end->never_began = job.state == S::kStarting && !end->exit_code && end->signal == 0 && end->problem.empty() &&
+                         !read_process(attempts_.folder_of(job.id), job.attempts);
+      ends_[job.id] = *end;
+    } else if (job.state == S::kStopping) {
+      attempts_.stop(job.id);
     }
   }
   schedule();
@@ -62,6 +73,7 @@ void Queue::recover() {
 base::Expected<Job> Queue::submit(const Submission& submission, std::int64_t uid) {
   const auto made = store_.submit(submission, {wall_ms(), uid, "submit", submission.name});
   if (made) {
+    if (!made->after.empty()) doubtful_.insert(made->id);
     changed_(*made);
     schedule();
   }
@@ -135,14 +147,42 @@ void Queue::schedule() {
   if (std::exchange(is_look_due_, true)) return;
   boost::asio::post(loop_, [this] {
     is_look_due_ = false;
-    look();
+    look_or_put_off();
   });
 }
 
-std::vector<Job> Queue::startable() {
+// What is not written because the disk is full is done again until it is: nothing of it is lost meanwhile.
+void Queue::look_or_put_off() {
+  try {
+    settle_ends();
+    look();
+    trouble_.clear();
+  } catch (const DatabaseError& error) {
+    if (trouble_ != error.what()) nissa::log::warning(fmt::format("{}; tried again each second", error.what()));
+    trouble_ = error.what();
+    wait_out_trouble_.expires_after(kAfterTrouble);
+    wait_out_trouble_.async_wait([this](const boost::system::error_code& failed) {
+      if (!failed) schedule();
+    });
+  }
+}
+
+void Queue::settle_ends() {
+  while (!ends_.empty()) {
+    const auto first = ends_.begin();
+    finish(*store_.find(first->first), first->second);
+    ends_.erase(first);
+  }
+}
+
+std::vector<Job> Queue::startable(const std::vector<Job>& active) {
   const auto now = std::chrono::steady_clock::now();
   std::erase_if(not_before_, [&](const auto& entry) { return entry.second <= now; });
-  auto ready = store_.ready(kMostLookedAt + static_cast<std::int64_t>(not_before_.size()));
+  std::int64_t threads = setup_.capacity.threads;
+  for (const Job& job : active) threads -= threads_of(job.needs, setup_.capacity);
+  // Each job needs a thread: where none is free, only the first may begin, in place of others.
+  const std::int64_t most = threads > 0 ? kMostLookedAt : 1;
+  auto ready = store_.ready(most + static_cast<std::int64_t>(not_before_.size()));
   std::erase_if(ready, [&](const Job& job) { return not_before_.contains(job.id); });
   if (!not_before_.empty()) {
     const auto next = std::ranges::min_element(not_before_, {}, [](const auto& entry) { return entry.second; });
@@ -154,17 +194,31 @@ std::vector<Job> Queue::startable() {
   return ready;
 }
 
-void Queue::look() {
-  for (Job job : store_.without_hope()) {
-    job.state = S::kFailed;
-    job.reason = "a job that it comes after did not succeed";
-    job.ended_ms = wall_ms();
-    save(job);
-    schedule();
+// Each that fails makes those doubtful that come after it.
+void Queue::fail_hopeless() {
+  while (!doubtful_.empty()) {
+    const JobId id = *doubtful_.begin();
+    auto job = store_.find(id);
+    if (job->state == S::kQueued && store_.is_without_hope(id)) {
+      job->state = S::kFailed;
+      job->reason = "a job that it comes after did not succeed";
+      job->ended_ms = wall_ms();
+      save(*job);
+    }
+    doubtful_.erase(id);
   }
+}
+
+void Queue::look() {
+  fail_hopeless();
   if (is_draining_) return;
-  const auto ready = startable();
-  const auto active = store_.list({.states = kActive});
+  auto active = store_.list({.states = kActive});
+  for (Job& job : active) {
+    if (job.state != S::kStarting || !attempts_.has(job.id)) continue;
+    job.state = S::kRunning;  // this was not written when it began
+    save(job);
+  }
+  const auto ready = startable(active);
   const Placement placement = place(ready, active, setup_.capacity);
   reasons_.clear();
   for (const auto& wait : placement.waits) reasons_[wait.job] = wait.reason;
@@ -184,31 +238,37 @@ void Queue::start(Job job, const std::vector<std::int64_t>& gpus) {
   ++job.attempts;
   job.started_ms = wall_ms();
   save(job);
+  const std::string run_file = store_.config_of(job.id);
+  const auto failed = [&](int error, const char* text) {
+    ends_[job.id] = {.problem = text, .never_began = may_pass(error)};
+    schedule();
+  };
   try {
-    attempts_.start(job, store_.config_of(job.id));
+    attempts_.start(job, run_file);
   } catch (const std::system_error& error) {
-    return finish(job, {.problem = error.what()});
+    return failed(error.code().value(), error.what());
   } catch (const base::IoError& error) {
-    return finish(job, {.problem = error.what()});
+    return failed(error.error_number(), error.what());
   }
   job.state = S::kRunning;
   save(job);
 }
 
-void Queue::put_off(const Job& job) {
-  const auto delay = restart_delay(job, setup_.restarts);
+void Queue::put_off(const Job& job, const AttemptEnd& end) {
+  const bool is_trouble = end.never_began && !end.problem.empty();
+  const auto delay = is_trouble ? base::Duration(kAfterTrouble) : restart_delay(job, setup_.restarts);
   if (delay.count() > 0) not_before_[job.id] = std::chrono::steady_clock::now() + delay;
 }
 
 void Queue::ended(JobId id, const AttemptEnd& end) {
-  finish(*store_.find(id), end);
+  ends_[id] = end;
   schedule();
 }
 
 void Queue::finish(Job job, const AttemptEnd& end) {
   const bool asked = job.purpose != StopPurpose::kNone;
   settle(job, end, setup_.restarts);
-  if (job.state == S::kQueued && !asked) put_off(job);
+  if (job.state == S::kQueued && !asked) put_off(job, end);
   if (is_terminal(job.state)) job.ended_ms = wall_ms();
   save(job);
   nissa::log::info(fmt::format("job {} is {}: {}", job.id, base::name_of(job.state), job.reason));

@@ -7,6 +7,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,13 +51,16 @@ class Queue {
 
  private:
   void schedule();
+  void look_or_put_off();
+  void settle_ends();
   void look();
+  void fail_hopeless();
   void start(Job job, const std::vector<std::int64_t>& gpus);
   void request_stop(Job& job, StopPurpose purpose);
   void ended(JobId id, const AttemptEnd& end);
   void finish(Job job, const AttemptEnd& end);
-  void put_off(const Job& job);
-  std::vector<Job> startable();
+  void put_off(const Job& job, const AttemptEnd& end);
+  std::vector<Job> startable(const std::vector<Job>& active);
   void save(const Job& job, const std::optional<Asked>& asked = {});
 
   boost::asio::io_context& loop_;
@@ -64,9 +68,12 @@ class Queue {
   const QueueSetup setup_;
   const std::function<void(const Job&)> changed_;
   Attempts attempts_;
-  boost::asio::steady_timer retry_;
+  boost::asio::steady_timer retry_, wait_out_trouble_;
   std::map<JobId, std::chrono::steady_clock::time_point> not_before_;  // interrupted jobs, until their delay has passed
   std::map<JobId, std::string> reasons_;                               // of jobs that wait for resources
+  std::map<JobId, AttemptEnd> ends_;                                   // that are not in the database yet
+  std::set<JobId> doubtful_;                                           // a job that they come after may have failed
+  std::string trouble_;                                                // of the database; empty: none
   bool is_draining_ = false, is_look_due_ = false;
 };
 

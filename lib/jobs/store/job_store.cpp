@@ -22,7 +22,9 @@ constexpr std::string_view kHopeless = "('failed', 'cancelled', 'diverged')";
 
 // Of a column that only this room writes.
 std::vector<std::int64_t> list_in(const Statement& row, int column) {
-  return nlohmann::json::parse(row.text(column)).get<std::vector<std::int64_t>>();
+  const std::string text = row.text(column);
+  if (text == "[]") return {};  // nearly always, and lists are long
+  return nlohmann::json::parse(text).get<std::vector<std::int64_t>>();
 }
 
 template <class Enum>
@@ -71,12 +73,19 @@ std::vector<Job> JobStore::read_all(Statement& rows) {
   return jobs;
 }
 
-void JobStore::note(const Asked& asked, JobId job) {
-  database_.prepare("INSERT INTO audit (at_ms, uid, what, job, details) VALUES (?, ?, ?, ?, ?)")
+std::vector<JobId> JobStore::read_ids(Statement& rows) {
+  std::vector<JobId> ids;
+  while (rows.step()) ids.push_back(rows.integer(0));
+  return ids;
+}
+
+void JobStore::note(const Asked& asked, JobId job, JobState state) {
+  database_.prepare("INSERT INTO audit (at_ms, uid, what, job, state, details) VALUES (?, ?, ?, ?, ?, ?)")
       .bind(asked.at_ms)
       .bind(asked.uid)
       .bind(asked.what)
       .bind(job)
+      .bind(base::name_of(state))
       .bind(asked.details)
       .run();
 }
@@ -122,7 +131,14 @@ base::Expected<Job> JobStore::submit(const Submission& submission, const Asked& 
   database_.prepare("INSERT INTO configs (job, yaml) VALUES (?, ?)").bind(id).bind(submission.config).run();
   for (const JobId after : submission.after)
     database_.prepare("INSERT OR IGNORE INTO dependencies (job, after) VALUES (?, ?)").bind(id).bind(after).run();
-  note(asked, id);
+  if (!submission.after.empty()) {
+    database_
+        .prepare("UPDATE jobs SET unmet = (SELECT count(*) FROM dependencies JOIN jobs AS first ON first.id = "
+                 "dependencies.after WHERE dependencies.job = ?1 AND first.state != 'succeeded') WHERE id = ?1")
+        .bind(id)
+        .run();
+  }
+  note(asked, id, submission.hold ? JobState::kHeld : JobState::kQueued);
   transaction.commit();
   return *find(id);
 }
@@ -146,21 +162,35 @@ std::vector<Job> JobStore::list(const JobFilter& filter) {
 
 std::vector<Job> JobStore::ready(std::int64_t most) {
   auto rows = database_.prepare(fmt::format(
-      "SELECT {} FROM jobs WHERE state = 'queued' AND NOT EXISTS (SELECT 1 FROM dependencies JOIN jobs AS first ON "
-      "first.id = dependencies.after WHERE dependencies.job = jobs.id AND first.state != 'succeeded') "
-      "ORDER BY priority DESC, id LIMIT ?",
+      "SELECT {} FROM jobs WHERE state = 'queued' AND unmet = 0 ORDER BY priority DESC, id LIMIT ?",
       kColumns));
   rows.bind(most);
   return read_all(rows);
 }
 
-std::vector<Job> JobStore::without_hope() {
-  auto rows =
-      database_.prepare(fmt::format("SELECT {} FROM jobs WHERE state = 'queued' AND EXISTS (SELECT 1 FROM dependencies "
-                                    "JOIN jobs AS first ON first.id = "
-                                    "dependencies.after WHERE dependencies.job = jobs.id AND first.state IN {})",
-                                    kColumns, kHopeless));
-  return read_all(rows);
+std::vector<JobId> JobStore::without_hope() {
+  auto rows = database_.prepare(
+      fmt::format("SELECT id FROM jobs WHERE state = 'queued' AND unmet > 0 AND EXISTS (SELECT 1 FROM dependencies "
+                  "JOIN jobs AS first ON first.id = dependencies.after WHERE dependencies.job = jobs.id AND "
+                  "first.state IN {})",
+                  kHopeless));
+  return read_ids(rows);
+}
+
+bool JobStore::is_without_hope(JobId id) {
+  auto row = database_.prepare(
+      fmt::format("SELECT 1 FROM dependencies JOIN jobs AS first ON first.id = dependencies.after WHERE "
+                  "dependencies.job = ? AND first.state IN {}",
+                  kHopeless));
+  return row.bind(id).step();
+}
+
+std::vector<JobId> JobStore::queued_after(JobId id) {
+  auto rows = database_.prepare(
+      "SELECT id FROM dependencies JOIN jobs ON jobs.id = dependencies.job WHERE dependencies.after = ? AND "
+      "jobs.state = 'queued'");
+  rows.bind(id);
+  return read_ids(rows);
 }
 
 std::int64_t JobStore::count(JobState state) const {
@@ -208,7 +238,12 @@ void JobStore::save(const Job& job, const std::optional<Asked>& asked) {
     row.bind_nothing();
   }
   row.bind(job.id).run();
-  if (asked) note(*asked, job.id);
+  if (job.state == JobState::kSucceeded && stored->state != job.state) {
+    database_.prepare("UPDATE jobs SET unmet = unmet - 1 WHERE id IN (SELECT job FROM dependencies WHERE after = ?)")
+        .bind(job.id)
+        .run();
+  }
+  if (asked) note(*asked, job.id, job.state);
   transaction.commit();
 }
 
