@@ -1,8 +1,10 @@
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
+#include "esper/bench_daemon/bench_daemon.h"
 #include "esper/bench_options.h"
 #include "esper/engine_loader.h"
 #include "esper/front.h"
@@ -14,6 +16,8 @@ namespace {
 struct BenchCommand : BenchOptions {
   std::string output_dir, peer, peer_model, against;
   bool counts = false;
+  std::optional<int> queued, idle_s;  // of scenario daemon
+  bool rounds_given = false;
 };
 
 // That scenario is one run, and a run is in one lane.
@@ -51,6 +55,35 @@ void refuse_for_policy(const BenchCommand& options, const Comparison& comparison
   }
 }
 
+// That scenario measures the queue's process, and a training through it, in its step.lane.
+void refuse_for_daemon(const BenchCommand& options) {
+  const std::pair<bool, const char*> given[] = {{options.lanes.has_value(), "--lanes"},
+                                                {!options.peer.empty(), "--peer"},
+                                                {options.counts, "--counts"},
+                                                {!options.against.empty(), "--against"},
+                                                {!options.output_dir.empty(), "--output-dir"}};
+  for (const auto& [is_given, flag] : given) {
+    if (!is_given) continue;
+    throw base::Error(base::ExitCode::kConfig,
+                      std::string(flag) + " does not apply to scenario daemon, which measures the queue's process");
+  }
+}
+
+int measure_daemon(const BenchCommand& options, const BenchRequest& request) {
+  refuse_for_daemon(options);
+  DaemonBench bench{.config = request.job.config, .commit = request.comparison.commit, .json = options.json};
+  if (options.rounds_given) bench.rounds = options.rounds;
+  bench.queued = options.queued.value_or(bench.queued);
+  bench.idle_s = options.idle_s.value_or(bench.idle_s);
+  return bench_daemon(bench);
+}
+
+void refuse_for_others(const BenchCommand& options) {
+  const char* flag = options.queued ? "--queued" : options.idle_s ? "--idle" : nullptr;
+  if (flag == nullptr) return;
+  throw base::Error(base::ExitCode::kConfig, std::string(flag) + " applies to scenario daemon alone");
+}
+
 void refuse_other_policies(const BenchRequest& request) {
   if (!is_policy(request.comparison) || request.job.config.policy.kind == config::PolicyKind::kGnn) return;
   throw base::Error(base::ExitCode::kConfig,
@@ -60,6 +93,8 @@ void refuse_other_policies(const BenchRequest& request) {
 
 int bench(const BenchCommand& options) {
   BenchRequest request{comparison_of(options), job_of(options), Measured::kTimes, options.output_dir, std::nullopt};
+  if (is_daemon(request.comparison)) return measure_daemon(options, request);
+  refuse_for_others(options);
   if (!options.peer.empty()) request.measured = Measured::kTimesAndPeer;
   if (options.counts) request.measured = Measured::kCounts;
   request.comparison.peer_model = options.peer_model;
@@ -105,7 +140,16 @@ void add_bench(Front& front) {
       ->excludes(folder)
       ->excludes(peer)
       ->excludes("--against");
-  command->callback([&front, options] { front.run = [options] { return bench(*options); }; });
+  command->add_option("--queued", options->queued, "Scenario daemon: jobs in the full queue; default: 10000")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000));
+  command->add_option("--idle", options->idle_s, "Scenario daemon: seconds of the idle process; default: 60")
+      ->type_name("S")
+      ->check(CLI::Range(1, 86400));
+  command->callback([&front, options, command] {
+    options->rounds_given = command->count("--rounds") > 0;
+    front.run = [options] { return bench(*options); };
+  });
 }
 
 }  // namespace esper

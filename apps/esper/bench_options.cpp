@@ -197,6 +197,8 @@ bool is_growth(const Comparison& comparison) { return comparison.built_in && com
 
 bool is_policy(const Comparison& comparison) { return comparison.built_in && comparison.scenario == kPolicy; }
 
+bool is_daemon(const Comparison& comparison) { return comparison.built_in && comparison.scenario == "daemon"; }
+
 Comparison comparison_of(const BenchOptions& options) {
   Comparison comparison;
   comparison.lanes = lanes_of(options);

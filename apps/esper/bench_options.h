@@ -42,6 +42,8 @@ std::vector<std::string> lanes_of(const BenchOptions& options);
 bool is_growth(const Comparison& comparison);
 // Whether it is the scenario of the policy network, which has no rows of lanes.
 bool is_policy(const Comparison& comparison);
+// Whether it is the scenario of the daemon's queue, which has no rows of lanes either.
+bool is_daemon(const Comparison& comparison);
 
 // Throws Error{kConfig}, as lanes_of() and for a scenario that there is not.
 Comparison comparison_of(const BenchOptions& options);

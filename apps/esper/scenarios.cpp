@@ -3,6 +3,7 @@
 #include <array>
 
 #include "scenario_cnn.h"
+#include "scenario_daemon.h"
 #include "scenario_growth.h"
 #include "scenario_mlp.h"
 #include "scenario_mlp_wide.h"
@@ -19,7 +20,8 @@ std::span<const Scenario> scenarios() {
                                    Scenario{"cnn", scenario::kCnn},
                                    Scenario{"transformer", scenario::kTransformer},
                                    Scenario{"growth", scenario::kGrowth},
-                                   Scenario{"policy", scenario::kPolicy}};
+                                   Scenario{"policy", scenario::kPolicy},
+                                   Scenario{"daemon", scenario::kDaemon}};
   return kAll;
 }
 

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "base/names.h"
+#include "jobs/api/job_text.h"
 #include "jobs/api/responses.h"
 #include "jobs/api/submission_check.h"
 
@@ -57,7 +58,7 @@ void JobRoutes::add_to(Router& router) {
   router.add("POST", "/v1/jobs", [this](const Request& request, std::int64_t) { return submit(request); });
   router.add("GET", "/v1/jobs/{id}", [this](const Request&, JobId id) { return show(id); });
   router.add("GET", "/v1/jobs/{id}/config", [this](const Request&, JobId id) { return config(id); });
-  for (const auto& [action, name] : names(Queue::Action{})) {
+  for (const auto& [action, name] : names(JobAction{})) {
     router.add("POST", fmt::format("/v1/jobs/{{id}}/{}", name),
                [this, action = action](const Request& request, JobId id) { return act(request, id, action); });
   }
@@ -67,23 +68,23 @@ Response JobRoutes::submit(const Request& request) {
   const auto submission = body_of<Submission>(request);
   if (!submission) return refusal(400, submission.error());
   if (const std::string mistakes = mistakes_in(*submission); !mistakes.empty()) return refusal(400, mistakes);
-  if (!submission->seeds.empty()) {
-    const auto jobs = queue_.submit_each(*submission, uid_of(request));
-    return jobs ? json_response({{"jobs", base::to_json(*jobs)}}, 201) : refusal(400, jobs.error());
-  }
-  const auto made = queue_.submit(*submission, uid_of(request));
-  return made ? json_response(base::to_json(*made), 201) : refusal(400, made.error());
+  const auto jobs = queue_.submit(*submission, uid_of(request));
+  if (!jobs) return refusal(400, jobs.error());
+  if (submission->seeds.empty()) return json_response(base::to_json(jobs->front()), 201);
+  return json_response({{"jobs", base::to_json(*jobs)}}, 201);
 }
 
 Response JobRoutes::list(const Request& request) {
   const auto filter = filter_of(request);
   if (!filter) return refusal(400, filter.error());
-  auto jobs = nlohmann::json::array();
+  Response response{.body = "{\"jobs\":["};
   for (Job& job : store_.list(*filter)) {
     job.reason = queue_.waiting_reason(job);
-    jobs.push_back(base::to_json(job));
+    if (response.body.back() == '}') response.body += ',';
+    append_json(response.body, job);
   }
-  return json_response({{"jobs", std::move(jobs)}});
+  response.body += "]}\n";
+  return response;
 }
 
 Response JobRoutes::show(JobId id) {
@@ -99,7 +100,7 @@ Response JobRoutes::config(JobId id) {
   return {.content_type = "application/yaml", .body = queue_.run_file_of(*job)};
 }
 
-Response JobRoutes::act(const Request& request, JobId id, Queue::Action action) {
+Response JobRoutes::act(const Request& request, JobId id, JobAction action) {
   if (!store_.find(id)) return no_such_job(id);
   return changed_or_conflict(queue_.act(id, action, uid_of(request)));
 }

@@ -18,7 +18,7 @@ class JobRoutes {
   http::Response list(const http::Request& request);
   http::Response show(JobId id);
   http::Response config(JobId id);
-  http::Response act(const http::Request& request, JobId id, Queue::Action action);
+  http::Response act(const http::Request& request, JobId id, JobAction action);
 
   JobStore& store_;
   Queue& queue_;

@@ -20,6 +20,7 @@
 #include "jobs/api/daemon_routes.h"
 #include "jobs/api/edit_routes.h"
 #include "jobs/api/job_routes.h"
+#include "jobs/api/responses.h"
 #include "jobs/api/sweep_routes.h"
 #include "jobs/daemon/token_file.h"
 #include "jobs/database/schema.h"
@@ -35,6 +36,8 @@ std::string text_of(int file) {
   const auto got = ::pread(file, text.data(), text.size(), 0);
   return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
 }
+
+constexpr int kTryLater = 503, kNoRoom = 507;  // of HTTP
 
 // One daemon for one folder. Held while it lives.
 base::Descriptor lock_state(const std::string& state_dir) {
@@ -85,7 +88,7 @@ class Daemon {
         edit_routes_(store_, queue_),
         sweep_routes_(sweeps_, queue_),
         daemon_routes_(store_, queue_, facts_of(options), [this] { stop(); }),
-        server_(loop_, [this](const http::Request& request) { return router_.answer(request); }),
+        server_(loop_, [this](const http::Request& request) { return answer(request); }),
         signals_(loop_, SIGTERM, SIGINT, SIGCHLD) {
     job_routes_.add_to(router_);
     edit_routes_.add_to(router_);
@@ -111,8 +114,7 @@ class Daemon {
     return {.attempts = {options.state_dir + "/jobs", options.program, config.stop_grace},
             .restarts = {.most_interruptions = static_cast<int>(config.most_interruptions),
                          .first_delay = config.restart_delay},
-            .machine = machine_of(config),
-            .look_again = config.look_again};
+            .scheduler = {.machine = machine_of(config), .look_again = config.look_again}};
   }
 
   static DaemonFacts facts_of(const DaemonOptions& options) {
@@ -131,6 +133,15 @@ class Daemon {
     }
     if (auto listening = server_.listen_unix(socket_of(options.state_dir)); !listening)
       throw base::Error(base::ExitCode::kResources, listening.error());
+  }
+
+  // A request that could not be written changed nothing, and the client may send it again.
+  http::Response answer(const http::Request& request) const {
+    try {
+      return router_.answer(request);
+    } catch (const DatabaseError& error) {
+      return refusal(error.out_of_space() ? kNoRoom : kTryLater, error.what());
+    }
   }
 
   void await_signal() {

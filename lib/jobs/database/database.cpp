@@ -1,9 +1,6 @@
 #include "jobs/database/database.h"
 
-#include <signal.h>
-#include <unistd.h>
-
-#include "base/fault.h"
+#include "jobs/job/kill_point.h"
 
 namespace esper::jobs {
 namespace {
@@ -76,6 +73,12 @@ std::string Statement::text(int column) const {
 
 bool Statement::is_nothing(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }
 
+std::vector<std::int64_t> integers_in(Statement& rows) {
+  std::vector<std::int64_t> numbers;
+  while (rows.step()) numbers.push_back(rows.integer(0));
+  return numbers;
+}
+
 Database::Database(const std::string& path) {
   sqlite3* made = nullptr;
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
@@ -108,10 +111,10 @@ Transaction::~Transaction() {
 
 void Transaction::commit() {
   if (!open_) return;
-  if (base::fault::hit("jobs.before_commit")) ::kill(::getpid(), SIGKILL);
+  kill_point("jobs.before_commit");
   database_.run("COMMIT");
   open_ = false;
-  if (base::fault::hit("jobs.after_commit")) ::kill(::getpid(), SIGKILL);
+  kill_point("jobs.after_commit");
 }
 
 }  // namespace esper::jobs

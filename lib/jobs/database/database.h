@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 
@@ -19,6 +20,7 @@ class DatabaseError : public base::Error {
   DatabaseError(const std::string& what, int code, const std::string& text);
   // Space is used up: what was to be written is refused, and can be tried again when there is room.
   bool out_of_space() const { return code_ == SQLITE_FULL || code_ == SQLITE_IOERR; }
+  bool is_busy() const { return code_ == SQLITE_BUSY || code_ == SQLITE_LOCKED; }
 
  private:
   int code_;
@@ -54,6 +56,9 @@ class Statement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
   int bound_ = 0;
 };
+
+// The first column of all rows that are left.
+std::vector<std::int64_t> integers_in(Statement& rows);
 
 class Database {
  public:

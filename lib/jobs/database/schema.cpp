@@ -63,6 +63,12 @@ Database open_database(const std::string& path) {
     migrate(database, path);
     return database;
   } catch (const DatabaseError& error) {
+    if (error.is_busy()) {
+      throw base::Error(base::ExitCode::kTryAgain,
+                        fmt::format("the job database {} is held by another program: end that, then try again. Only "
+                                    "the daemon may have it open; to look into it, copy it while no daemon runs",
+                                    path));
+    }
     throw base::Error(
         base::ExitCode::kCheckpoint,
         fmt::format("the job database {} cannot be used: {}. Runs and their checkpoints are not in it. If "

@@ -25,9 +25,10 @@ CREATE TABLE jobs (
   ended_ms INTEGER NOT NULL DEFAULT 0,
   uid INTEGER NOT NULL,
   sweep INTEGER NOT NULL DEFAULT 0,
-  token TEXT UNIQUE
+  token TEXT UNIQUE,
+  unmet INTEGER NOT NULL DEFAULT 0  -- of the jobs that it comes after: how many have not succeeded
 );
-CREATE INDEX jobs_by_turn ON jobs (state, priority DESC, id);
+CREATE INDEX jobs_by_turn ON jobs (state, unmet, priority DESC, id);
 CREATE INDEX jobs_by_sweep ON jobs (sweep, id) WHERE sweep != 0;
 CREATE INDEX jobs_by_run ON jobs (run_dir);
 
@@ -44,13 +45,14 @@ CREATE TABLE dependencies (
 ) WITHOUT ROWID;
 CREATE INDEX dependencies_by_after ON dependencies (after);
 
--- Who asked for what. Nothing is ever taken out of it.
+-- Who asked for what, and the state that the job had from then on. Nothing is ever taken out of it.
 CREATE TABLE audit (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   at_ms INTEGER NOT NULL,
   uid INTEGER NOT NULL,
   what TEXT NOT NULL,
   job INTEGER,
+  state TEXT NOT NULL,
   details TEXT NOT NULL
 );
 

@@ -27,6 +27,7 @@ constexpr auto kMeanings = std::array{std::pair{ExitCode::kDone, "done"},
 
 // It would have gone on by itself: what ended it came from outside, or may pass.
 bool is_interruption(const AttemptEnd& end) {
+  if (end.never_began) return true;
   if (!end.problem.empty()) return false;
   if (!end.exit_code) return true;
   switch (static_cast<ExitCode>(*end.exit_code)) {
@@ -54,6 +55,11 @@ void count_interruption(Job& job, const AttemptEnd& end) {
 }
 
 void start_again(Job& job, const AttemptEnd& end, const RestartRules& rules) {
+  if (end.never_began) {
+    job.state = JobState::kQueued;
+    job.reason = end.problem.empty() ? "" : "could not be started: " + end.problem;
+    return;
+  }
   count_interruption(job, end);
   if (job.interruptions > rules.most_interruptions) {
     job.state = JobState::kFailed;
@@ -86,6 +92,7 @@ void follow_request(Job& job, const AttemptEnd& end) {
 
 std::string meaning(const AttemptEnd& end) {
   if (!end.problem.empty()) return end.problem;
+  if (end.never_began) return "it had not begun";
   if (end.signal != 0) return fmt::format("signal {} ({})", end.signal, ::strsignal(end.signal));
   if (!end.exit_code) return "its processes ended unseen";
   const auto known =
@@ -105,7 +112,7 @@ void settle(Job& job, const AttemptEnd& end, const RestartRules& rules) {
   } else {
     start_again(job, end, rules);
   }
-  job.checkpoint = end.checkpoint;
+  if (!end.never_began) job.checkpoint = end.checkpoint;
   job.peak_bytes = std::max(job.peak_bytes, end.peak_bytes);
   job.purpose = StopPurpose::kNone;
   job.gpus.clear();

@@ -15,6 +15,7 @@ struct AttemptEnd {
   std::optional<int> exit_code{};  // of the training process; none: a signal ended it, or nobody saw the end
   int signal = 0;                  // that ended it
   std::string problem{};           // it could not be started: why
+  bool never_began = false;        // and may begin later: the attempt is not counted as an interruption
   std::string checkpoint{};        // the newest one of the run folder; empty: none
   std::int64_t peak_bytes = 0;     // of resident memory; 0: nobody saw it
 };

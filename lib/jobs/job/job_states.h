@@ -1,6 +1,8 @@
 #pragma once
 // The life of a job as a table of moves. Any thread.
 
+#include <vector>
+
 #include "jobs/job/job.h"
 
 namespace esper::jobs {
@@ -9,6 +11,7 @@ namespace esper::jobs {
 bool is_terminal(JobState state);
 // Its processes exist, or may.
 bool is_active(JobState state);
+inline const std::vector<JobState> kActiveStates{JobState::kStarting, JobState::kRunning, JobState::kStopping};
 bool may_move(JobState from, JobState to);
 
 }  // namespace esper::jobs

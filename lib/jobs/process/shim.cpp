@@ -8,15 +8,20 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <system_error>
+#include <thread>
 
 #include "base/file_system.h"
 #include "base/text/child_process.h"
+#include "jobs/job/kill_point.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
 
 namespace esper::jobs {
 namespace {
+
+constexpr auto kLookForRoom = std::chrono::milliseconds(500);
 
 sigset_t awaited_signals() {
   sigset_t signals;
@@ -60,13 +65,26 @@ void wait_for(pid_t trainer, const sigset_t& signals, ExitRecord& record) {
   }
 }
 
+// The daemon needs the record: where the disk is full, this waits for room.
+void write_with_patience(const std::string& path, const nlohmann::json& record) {
+  while (true) {
+    try {
+      return write_record(path, record);
+    } catch (const base::IoError& error) {
+      if (!error.out_of_space()) throw;
+    }
+    std::this_thread::sleep_for(kLookForRoom);
+  }
+}
+
 void train(const JobFolder& folder, const AttemptRecord& attempt, const sigset_t& signals, ExitRecord& record) {
   const auto output = open_or_fail(folder.output(), O_WRONLY | O_CREAT | O_APPEND);
   try {
     const pid_t trainer = base::start_child(trainer_plan(attempt, output.number()));
+    kill_point("jobs.shim_has_trainer");
     const ProcessRecord processes{attempt.attempt, identity_of(::getpid()).value_or(ProcessIdentity{}),
                                   identity_of(trainer).value_or(ProcessIdentity{})};
-    write_record(folder.process(), base::to_json(processes));
+    write_with_patience(folder.process(), base::to_json(processes));
     wait_for(trainer, signals, record);
   } catch (const std::system_error& error) {
     record.problem = error.what();
@@ -94,11 +112,13 @@ pid_t start_shim(const JobFolder& folder, const std::string& program, base::Desc
 int run_shim(const JobFolder& folder) {
   const sigset_t signals = awaited_signals();
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  kill_point("jobs.shim_begins");
   const auto attempt = read_attempt(folder);
   if (!attempt) return static_cast<int>(base::ExitCode::kBug);
   ExitRecord record{.attempt = attempt->attempt};
   train(folder, *attempt, signals, record);
-  write_record(folder.exit(), base::to_json(record));
+  kill_point("jobs.shim_saw_end");
+  write_with_patience(folder.exit(), base::to_json(record));
   return 0;
 }
 

@@ -12,9 +12,9 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 
-#include "base/fault.h"
 #include "base/text/child_process.h"
 #include "base/text/joined.h"
+#include "jobs/job/kill_point.h"
 #include "jobs/process/shim.h"
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
@@ -122,9 +122,9 @@ void Attempts::start(const Job& job, const std::string& run_file, const std::vec
   auto lock = try_lock(folder);
   if (!lock.is_open()) throw base::IoError("lock", folder.lock(), EWOULDBLOCK);
   auto alive = open_alive(folder);
-  if (base::fault::hit("jobs.before_start")) ::kill(::getpid(), SIGKILL);
+  kill_point("jobs.before_start");
   const pid_t shim = start_shim(folder, setup_.program, std::move(lock));
-  if (base::fault::hit("jobs.after_start")) ::kill(::getpid(), SIGKILL);
+  kill_point("jobs.after_start");
   watch(job, std::move(alive), identity_of(shim));
 }
 

@@ -38,6 +38,8 @@ class Attempts {
   std::optional<AttemptEnd> adopt(const Job& job);
   // Tells the trainer to save and stop, and kills it after a while. Repeated calls change nothing.
   void stop(JobId job);
+  // Whether it is watched here: started or adopted, and not ended yet.
+  bool has(JobId job) const { return watches_.contains(job); }
   JobFolder folder_of(JobId job) const;
 
  private:

@@ -13,7 +13,9 @@ Asked asked_now(std::int64_t uid, std::string what, std::string details) {
 }
 
 void add_to_audit(Database& database, const Asked& asked, std::optional<JobId> job) {
-  auto row = database.prepare("INSERT INTO audit (at_ms, uid, what, details, job) VALUES (?, ?, ?, ?, ?)");
+  auto row = database.prepare(
+      "INSERT INTO audit (at_ms, uid, what, details, job, state) VALUES (?1, ?2, ?3, ?4, ?5, "
+      "coalesce((SELECT state FROM jobs WHERE id = ?5), ''))");
   row.bind(asked.at_ms).bind(asked.uid).bind(asked.what).bind(asked.details);
   if (job) {
     row.bind(*job);
@@ -24,13 +26,15 @@ void add_to_audit(Database& database, const Asked& asked, std::optional<JobId> j
 }
 
 std::vector<AuditLine> read_audit(Database& database, std::int64_t after, std::int64_t most) {
-  auto rows = database.prepare("SELECT id, at_ms, uid, what, job, details FROM audit WHERE id > ? ORDER BY id LIMIT ?");
+  auto rows =
+      database.prepare("SELECT id, at_ms, uid, what, job, details, state FROM audit WHERE id > ? ORDER BY id LIMIT ?");
   rows.bind(after).bind(most);
   std::vector<AuditLine> lines;
   while (rows.step()) {
     AuditLine line{.id = rows.integer(0), .at_ms = rows.integer(1), .uid = rows.integer(2), .what = rows.text(3)};
     if (!rows.is_nothing(4)) line.job = rows.integer(4);
     line.details = rows.text(5);
+    line.state = rows.text(6);
     lines.push_back(std::move(line));
   }
   return lines;

@@ -2,8 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <string_view>
+
 namespace esper::jobs {
 namespace {
+
+constexpr std::string_view kHopeless = "('failed', 'cancelled', 'diverged')";
 
 bool exists(Database& database, JobId job) {
   auto row = database.prepare("SELECT 1 FROM jobs WHERE id = ?");
@@ -37,6 +41,43 @@ void set_dependencies(Database& database, JobId job, const std::vector<JobId>& a
   database.prepare("DELETE FROM dependencies WHERE job = ?").bind(job).run();
   for (const JobId first : after)
     database.prepare("INSERT OR IGNORE INTO dependencies (job, after) VALUES (?, ?)").bind(job).bind(first).run();
+  database
+      .prepare(
+          "UPDATE jobs SET unmet = (SELECT count(*) FROM dependencies JOIN jobs AS first ON first.id = "
+          "dependencies.after WHERE dependencies.job = ?1 AND first.state != 'succeeded') WHERE id = ?1")
+      .bind(job)
+      .run();
+}
+
+void count_success(Database& database, JobId job) {
+  database.prepare("UPDATE jobs SET unmet = unmet - 1 WHERE id IN (SELECT job FROM dependencies WHERE after = ?)")
+      .bind(job)
+      .run();
+}
+
+std::vector<JobId> without_hope(Database& database) {
+  auto rows = database.prepare(
+      fmt::format("SELECT id FROM jobs WHERE state = 'queued' AND unmet > 0 AND EXISTS (SELECT 1 FROM dependencies "
+                  "JOIN jobs AS first ON first.id = dependencies.after WHERE dependencies.job = jobs.id AND "
+                  "first.state IN {})",
+                  kHopeless));
+  return integers_in(rows);
+}
+
+bool is_without_hope(Database& database, JobId job) {
+  auto row = database.prepare(
+      fmt::format("SELECT 1 FROM dependencies JOIN jobs AS first ON first.id = dependencies.after WHERE "
+                  "dependencies.job = ? AND first.state IN {}",
+                  kHopeless));
+  return row.bind(job).step();
+}
+
+std::vector<JobId> queued_after(Database& database, JobId job) {
+  auto rows = database.prepare(
+      "SELECT id FROM dependencies JOIN jobs ON jobs.id = dependencies.job WHERE dependencies.after = ? AND "
+      "jobs.state = 'queued'");
+  rows.bind(job);
+  return integers_in(rows);
 }
 
 }  // namespace esper::jobs

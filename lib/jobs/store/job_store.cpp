@@ -21,11 +21,11 @@ constexpr std::string_view kColumns =
     "interruptions, cause, checkpoint, exit_code, submitted_ms, started_ms, ended_ms, uid, sweep, epochs, "
     "(SELECT json_group_array(after) FROM dependencies WHERE job = jobs.id), forecast, peak_bytes";
 
-constexpr std::string_view kHopeless = "('failed', 'cancelled', 'diverged')";
-
 // Of a column that only this room writes.
 std::vector<std::int64_t> list_in(const Statement& row, int column) {
-  return nlohmann::json::parse(row.text(column)).get<std::vector<std::int64_t>>();
+  const std::string text = row.text(column);
+  if (text == "[]") return {};  // nearly always, and lists are long
+  return nlohmann::json::parse(text).get<std::vector<std::int64_t>>();
 }
 
 config::RunForecast forecast_in(const Statement& row, int column) {
@@ -141,11 +141,16 @@ base::Expected<Job> JobStore::submit(const Submission& submission, const Asked& 
 
 base::Expected<std::vector<Job>> JobStore::submit_each(const Submission& submission, const Asked& asked) {
   Transaction transaction(database_);
-  std::vector<Job> jobs;
+  std::vector<Submission> each;
+  if (submission.seeds.empty()) each.push_back(submission);
   for (const auto seed : submission.seeds) {
-    const auto one = with_seed(submission, seed);
+    auto one = with_seed(submission, seed);
     if (!one) return base::failure("config: needs a line \"seed: N\", as resolved run files have");
-    const auto id = add(*one, {asked.at_ms, asked.uid, asked.what, one->name});
+    each.push_back(std::move(*one));
+  }
+  std::vector<Job> jobs;
+  for (const Submission& one : each) {
+    const auto id = add(one, {asked.at_ms, asked.uid, asked.what, one.name});
     if (!id) return base::failure(id.error());
     jobs.push_back(*find(*id));
   }
@@ -173,20 +178,8 @@ std::vector<Job> JobStore::list(const JobFilter& filter) {
 
 std::vector<Job> JobStore::ready(std::int64_t most) {
   auto rows = database_.prepare(fmt::format(
-      "SELECT {} FROM jobs WHERE state = 'queued' AND NOT EXISTS (SELECT 1 FROM dependencies JOIN jobs AS first ON "
-      "first.id = dependencies.after WHERE dependencies.job = jobs.id AND first.state != 'succeeded') "
-      "ORDER BY priority DESC, id LIMIT ?",
-      kColumns));
+      "SELECT {} FROM jobs WHERE state = 'queued' AND unmet = 0 ORDER BY priority DESC, id LIMIT ?", kColumns));
   rows.bind(most);
-  return read_all(rows);
-}
-
-std::vector<Job> JobStore::without_hope() {
-  auto rows =
-      database_.prepare(fmt::format("SELECT {} FROM jobs WHERE state = 'queued' AND EXISTS (SELECT 1 FROM dependencies "
-                                    "JOIN jobs AS first ON first.id = "
-                                    "dependencies.after WHERE dependencies.job = jobs.id AND first.state IN {})",
-                                    kColumns, kHopeless));
   return read_all(rows);
 }
 
@@ -242,6 +235,7 @@ void JobStore::save(const Job& job, const std::optional<Asked>& asked) {
   ESPER_CHECK(stored->state == job.state || may_move(stored->state, job.state),
               fmt::format("a job does not go from {} to {}", base::name_of(stored->state), base::name_of(job.state)));
   update(job);
+  if (job.state == JobState::kSucceeded && stored->state != job.state) count_success(database_, job.id);
   if (asked) add_to_audit(database_, *asked, job.id);
   transaction.commit();
 }

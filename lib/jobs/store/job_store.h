@@ -31,19 +31,19 @@ class JobStore {
   // A job of a sweep, which makes its run file when it begins. Within the caller's transaction, and without a line in
   // the audit log: the sweep has one.
   JobId insert_trial(const Submission& submission, const Asked& asked);
-  // One for each of its seeds, all or none. Fails as submit(), and where the run file has no line for the seed.
+  // One for each of its seeds, or one as it is where it has none; all or none. Fails as submit(), and where the run
+  // file has no line for the seed.
   base::Expected<std::vector<Job>> submit_each(const Submission& submission, const Asked& asked);
   std::optional<Job> find(JobId id);
   // In the order of their ids.
   std::vector<Job> list(const JobFilter& filter);
   // Those that are queued and whose jobs of `after` have succeeded: higher priorities first, then older ones.
   std::vector<Job> ready(std::int64_t most);
-  // Queued, and a job that they wait for has failed, was cancelled or diverged.
-  std::vector<Job> without_hope();
   std::int64_t count(JobState state) const;
   // The run file of a job that is of no sweep.
   std::string config_of(JobId id);
-  // All but the run file. ESPER_CHECK: the state may follow the one that is stored (job_states.h). `asked`: by a user.
+  // All but the run file. ESPER_CHECK: the state may follow the one that is stored (job_states.h). `asked`: the
+  // line that it gets in the audit log.
   void save(const Job& job, const std::optional<Asked>& asked = {});
   // All of the change or nothing, with one line in the audit log. Fails where the job's state does not allow it
   // (job_change.h), and where the job would come after itself.

@@ -20,12 +20,6 @@ constexpr std::string_view kTrials =
     "ON "
     "jobs.id = trials.job LEFT JOIN results ON results.job = trials.job";
 
-std::vector<JobId> ids_in(Statement& rows) {
-  std::vector<JobId> ids;
-  while (rows.step()) ids.push_back(rows.integer(0));
-  return ids;
-}
-
 }  // namespace
 
 SweepId SweepStore::insert(const SweepRecord& sweep, const SweepSubmission& submission) {
@@ -104,7 +98,7 @@ std::vector<SweepRecord> SweepStore::list() {
 
 std::vector<SweepId> SweepStore::active() {
   auto rows = database_.prepare("SELECT id FROM sweeps WHERE state = 'active' ORDER BY id");
-  return ids_in(rows);
+  return integers_in(rows);
 }
 
 SweepStore::Texts SweepStore::texts_of(SweepId id) {
@@ -179,7 +173,7 @@ std::vector<JobId> SweepStore::begin(const std::vector<JobId>& jobs) {
       "UPDATE jobs SET state = 'queued', reason = '', ended_ms = 0 WHERE state IN ('held', 'paused') AND id IN (SELECT "
       "value FROM json_each(?)) RETURNING id");
   queued.bind(list);
-  return ids_in(queued);
+  return integers_in(queued);
 }
 
 std::vector<JobId> SweepStore::cancel_jobs(SweepId id, std::int64_t at_ms) {
@@ -188,12 +182,12 @@ std::vector<JobId> SweepStore::cancel_jobs(SweepId id, std::int64_t at_ms) {
       "state "
       "IN ('held', 'queued', 'paused') RETURNING id");
   waiting.bind(at_ms).bind(id);
-  auto changed = ids_in(waiting);
+  auto changed = integers_in(waiting);
   auto running = database_.prepare(
       "UPDATE jobs SET state = 'stopping', purpose = 'cancel' WHERE sweep = ? AND state IN ('starting', 'running', "
       "'stopping') RETURNING id");
   running.bind(id);
-  const auto stopping = ids_in(running);
+  const auto stopping = integers_in(running);
   changed.insert(changed.end(), stopping.begin(), stopping.end());
   return changed;
 }

@@ -197,7 +197,7 @@ void Sweeps::drive_one(const SweepRecord& record, const sweep::Sweep& sweep, std
   if (state != record.state) nissa::log::info(fmt::format("sweep {} is {}", record.id, base::name_of(state)));
 }
 
-void Sweeps::save_end(Job& job, StopPurpose stopped_for) {
+void Sweeps::save_end(Job& job, StopPurpose stopped_for, const Asked& asked) {
   Transaction transaction(jobs_.database());
   const auto trial = store_.trial_of(job.id);
   const auto loaded = trial && job.state == JobState::kSucceeded ? try_load(job.sweep) : nullptr;
@@ -206,7 +206,7 @@ void Sweeps::save_end(Job& job, StopPurpose stopped_for) {
     const bool goes_on = trial->rung + 1 < num_rungs(loaded->sweep);
     if (goes_on) stop_at_rung(job, stopped_for);
   }
-  jobs_.save(job);
+  jobs_.save(job, asked);
   transaction.commit();
   touch(job.sweep);
 }

@@ -60,7 +60,7 @@ class Sweeps {
   std::vector<Job> drive(std::int64_t now_ms);
   // Instead of JobStore::save(), for a job of a sweep whose attempt has ended and was settled. One that reached its
   // rung is paused rather than succeeded, or cancelled where it was stopped for that, and its result is stored with it.
-  void save_end(Job& job, StopPurpose stopped_for);
+  void save_end(Job& job, StopPurpose stopped_for, const Asked& asked);
   // Throws as report().
   std::string run_file_of(const Job& job);
 

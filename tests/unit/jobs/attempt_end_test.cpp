@@ -102,3 +102,19 @@ TEST_CASE("the delay before another attempt doubles up to its limit") {
   job.interruptions = 1000000;
   CHECK(restart_delay(job, rules) == 10s);
 }
+
+TEST_CASE("an attempt that never began is not counted, and the job waits for its turn again") {
+  Job job = running();
+  job.state = JobState::kStarting;
+  job.interruptions = 2;
+  job.checkpoint = "epoch-3";
+  settle(job, {.problem = "no room", .never_began = true}, {.most_interruptions = 0});
+  CHECK(job.state == JobState::kQueued);
+  CHECK(job.reason == "could not be started: no room");
+  CHECK(job.interruptions == 2);
+  CHECK(job.checkpoint == "epoch-3");
+  job.state = JobState::kStopping;
+  job.purpose = StopPurpose::kCancel;
+  settle(job, {.never_began = true}, {});
+  CHECK(job.state == JobState::kCancelled);
+}

@@ -4,6 +4,7 @@
 #include <catch2/matchers/catch_matchers.hpp>
 
 #include "jobs/database/schema.h"
+#include "jobs/store/dependencies.h"
 #include "support/temporary_folder.h"
 
 using namespace esper::jobs;
@@ -102,7 +103,7 @@ TEST_CASE("ready jobs come by priority, then by age, and not before those that t
   }
   CHECK(ids() == std::vector<JobId>{4, 2});
   CHECK(room.store.find(4)->after == std::vector<JobId>{1});
-  CHECK(room.store.without_hope().empty());
+  CHECK(without_hope(room.store.database()).empty());
 }
 
 TEST_CASE("jobs after one that did not succeed are without hope") {
@@ -112,8 +113,11 @@ TEST_CASE("jobs after one that did not succeed are without hope") {
   Job first = *room.store.find(1);
   first.state = JobState::kCancelled;
   room.store.save(first);
-  REQUIRE(room.store.without_hope().size() == 1);
-  CHECK(room.store.without_hope()[0].id == 2);
+  CHECK(without_hope(room.store.database()) == std::vector<JobId>{2});
+  CHECK(is_without_hope(room.store.database(), 2));
+  CHECK(!is_without_hope(room.store.database(), 1));
+  CHECK(queued_after(room.store.database(), 1) == std::vector<JobId>{2});
+  CHECK(queued_after(room.store.database(), 2).empty());
 }
 
 TEST_CASE("a job cannot come after one that does not exist, and none is made") {
@@ -143,4 +147,63 @@ TEST_CASE("lists are filtered") {
   CHECK(room.store.list({.sweep = 4}).size() == 1);
   CHECK(room.store.list({.most = 1}).at(0).id == 2);  // the newest one
   CHECK(room.store.count(JobState::kHeld) == 1);
+}
+
+TEST_CASE("the order of jobs is that of their submission, also where the clock is set back between them") {
+  StoreRoom room;
+  for (const std::int64_t at_ms : {5000, 100, 3000}) {
+    REQUIRE(room.store.submit({.name = "a", .config = "c", .runs_dir = "/r"}, {.at_ms = at_ms, .what = "submit"}));
+  }
+  std::vector<JobId> ids;
+  for (const Job& job : room.store.ready(10)) ids.push_back(job.id);
+  CHECK(ids == std::vector<JobId>{1, 2, 3});
+  Job first = *room.store.find(1);
+  first.state = JobState::kStarting;
+  first.started_ms = 1;  // before it was submitted
+  room.store.save(first);
+  CHECK(room.store.find(1)->started_ms == 1);
+}
+
+TEST_CASE("the audit log has each change with who asked for it and the state that it led to") {
+  esper::test::TemporaryFolder folder;
+  const std::string path = folder / "jobs.db";
+  {
+    JobStore store(open_database(path));
+    REQUIRE(store.submit({.name = "a", .config = "c", .runs_dir = "/r"}, {.at_ms = 1, .uid = 7, .what = "submit"}));
+    Job job = *store.find(1);
+    job.state = JobState::kCancelled;
+    store.save(job, Asked{2, 8, "cancel", "at once"});
+  }
+  Database database = open_database(path);
+  auto rows = database.prepare("SELECT at_ms, uid, what, job, state, details FROM audit ORDER BY id");
+  REQUIRE(rows.step());
+  CHECK(rows.text(2) == "submit");
+  CHECK(rows.text(4) == "queued");
+  REQUIRE(rows.step());
+  CHECK(rows.integer(0) == 2);
+  CHECK(rows.integer(1) == 8);
+  CHECK(rows.text(2) == "cancel");
+  CHECK(rows.integer(3) == 1);
+  CHECK(rows.text(4) == "cancelled");
+  CHECK(rows.text(5) == "at once");
+  CHECK(!rows.step());
+}
+
+TEST_CASE("no statement that each submission leads to looks at the whole queue") {
+  esper::test::TemporaryFolder folder;
+  Database database = open_database(folder / "jobs.db");
+  const auto plan_of = [&](const std::string& sql) {
+    auto rows = database.prepare("EXPLAIN QUERY PLAN " + sql);
+    std::string plan;
+    while (rows.step()) plan += rows.text(3) + "\n";
+    return plan;
+  };
+  const auto ready =
+      plan_of("SELECT * FROM jobs WHERE state = 'queued' AND unmet = 0 ORDER BY priority DESC, id LIMIT 3");
+  CAPTURE(ready);
+  CHECK(ready.find("jobs_by_turn") != std::string::npos);
+  CHECK(ready.find("TEMP B-TREE") == std::string::npos);
+  const auto active = plan_of("SELECT * FROM jobs WHERE state IN ('starting', 'running', 'stopping') ORDER BY id");
+  CAPTURE(active);
+  CHECK(active.find("jobs_by_turn") != std::string::npos);
 }

@@ -57,7 +57,7 @@ struct SweepRoom {
     std::ofstream(job.run_dir + "/summary.json") << summary.dump();
     job.state = state;
     job.ended_ms = 9;
-    sweeps.save_end(job, StopPurpose::kNone);
+    sweeps.save_end(job, StopPurpose::kNone, {});
   }
   S state_of(JobId id) { return jobs.find(id)->state; }
 };
@@ -164,7 +164,7 @@ TEST_CASE("a run without a figure is the worst of all") {
   room.end(1, 0.5);
   Job job = room.started(2);
   job.state = S::kSucceeded;
-  room.sweeps.save_end(job, StopPurpose::kNone);
+  room.sweeps.save_end(job, StopPurpose::kNone, {});
   CHECK(room.queued() == std::vector<JobId>{1, 3, 4});
   CHECK(room.state_of(2) == S::kPaused);
 }
@@ -178,7 +178,7 @@ TEST_CASE("a job that was stopped for good at its rung is cancelled, and its res
   job.purpose = StopPurpose::kCancel;
   room.jobs.save(job);
   job.state = S::kSucceeded;
-  room.sweeps.save_end(job, StopPurpose::kCancel);
+  room.sweeps.save_end(job, StopPurpose::kCancel, {});
   CHECK(room.state_of(1) == S::kCancelled);
 }
 

@@ -1,0 +1,52 @@
+#include "esper/bench_daemon/timed_command.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+
+#include "base/descriptor.h"
+#include "base/text/child_process.h"
+
+extern char** environ;
+
+namespace esper {
+
+TimedCommand time_command(const CommandWords& words, const std::vector<std::string>& environment) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) < 0) throw std::system_error(errno, std::generic_category(), "cannot make a pipe");
+  const base::Descriptor reading(ends[0]), nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  base::Descriptor writing(ends[1]);
+  base::ChildPlan plan{.command = words,
+                       .files = {{STDIN_FILENO, nothing.number()},
+                                 {STDOUT_FILENO, writing.number()},
+                                 {STDERR_FILENO, nothing.number()}}};
+  if (!environment.empty()) plan.environment = environment;
+  const auto begin = std::chrono::steady_clock::now();
+  const pid_t child = base::start_child(plan);
+  writing.reset();
+  TimedCommand timed;
+  std::array<char, 65536> bytes;
+  ssize_t got = 0;
+  while ((got = ::read(reading.number(), bytes.data(), bytes.size())) > 0 || (got < 0 && errno == EINTR))
+    timed.output.append(bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  timed.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  timed.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return timed;
+}
+
+std::vector<std::string> environment_with(const std::vector<std::string>& more) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
+  environment.insert(environment.end(), more.begin(), more.end());
+  return environment;
+}
+
+}  // namespace esper

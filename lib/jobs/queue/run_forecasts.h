@@ -1,0 +1,34 @@
+#pragma once
+// What the run of a job is forecast to take of this machine. On the loop's thread.
+
+#include <string>
+
+#include "base/expected.h"
+#include "jobs/schedule/observation.h"
+#include "jobs/store/job_store.h"
+#include "jobs/sweeps/sweeps.h"
+
+namespace esper::jobs {
+
+class RunForecasts {
+ public:
+  RunForecasts(JobStore& store, Sweeps& sweeps, const Observer& observer)
+      : store_(store), sweeps_(sweeps), observer_(observer) {}
+
+  // The submission with its forecast and its GPUs. Its configuration has no mistakes. Fails with the reason where it
+  // could never begin here.
+  base::Expected<Submission> admit(const Submission& submission) const;
+  // The same for a job that has no forecast yet: trials of a sweep, and jobs of an earlier version's database.
+  static bool is_missing(const Job& job);
+  base::Expected<Job> forecast(Job job) const;
+  // What the job trains with. Throws base::ConfigError where this version does not take the files of its sweep any
+  // more.
+  std::string run_file_of(const Job& job) const;
+
+ private:
+  JobStore& store_;
+  Sweeps& sweeps_;
+  const Observer& observer_;
+};
+
+}  // namespace esper::jobs

@@ -1,0 +1,148 @@
+#include "jobs/queue/scheduler.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include "base/file_system.h"
+#include "jobs/job/job_states.h"
+#include "jobs/schedule/placement.h"
+
+namespace esper::jobs {
+namespace {
+
+using S = JobState;
+
+// Jobs that wait for their delay stand between those that could begin.
+constexpr std::int64_t kMostLookedAt = 256;
+// A configuration takes milliseconds to read.
+constexpr int kMostForecastAtOnce = 16;
+
+// What a machine lacks for a while.
+bool may_pass(int error) {
+  constexpr std::array kPassing{ENOSPC, EDQUOT, EFBIG, ENOMEM, EAGAIN, EMFILE, ENFILE};
+  return std::ranges::find(kPassing, error) != kPassing.end();
+}
+
+AttemptEnd failed_start(int error, const std::string& text) {
+  return {.problem = text, .never_began = may_pass(error)};
+}
+
+}  // namespace
+
+Scheduler::Scheduler(boost::asio::io_context& loop, JobStore& store, Sweeps& sweeps, JobUpdates& updates,
+                     Attempts& attempts, Setup setup, Callbacks callbacks)
+    : store_(store),
+      updates_(updates),
+      attempts_(attempts),
+      setup_(std::move(setup)),
+      callbacks_(std::move(callbacks)),
+      observer_(setup_.machine),
+      forecasts_(store, sweeps, observer_),
+      delays_(loop, callbacks_.look_again),
+      look_again_(loop) {}
+
+std::string Scheduler::waiting_reason(const Job& job) const {
+  if (delays_.has(job.id)) return "waits before it is started again; " + job.reason;
+  const auto found = reasons_.find(job.id);
+  return found == reasons_.end() ? "" : found->second;
+}
+
+std::vector<Job> Scheduler::active_jobs() {
+  auto active = store_.list({.states = kActiveStates});
+  for (Job& job : active) {
+    if (job.state != S::kStarting || !attempts_.has(job.id)) continue;
+    job.state = S::kRunning;  // this was not written when it began
+    updates_.save(job);
+  }
+  return active;
+}
+
+std::vector<Job> Scheduler::startable(const std::vector<Job>& active) {
+  delays_.update();
+  const Capacity& capacity = observer_.capacity();
+  std::int64_t threads = capacity.threads;
+  for (const Job& job : active) threads -= threads_of(job.needs, capacity);
+  // Each job needs a thread: where none is free, only the first may begin, in place of others.
+  const std::int64_t most = threads > 0 ? kMostLookedAt : 1;
+  auto ready = store_.ready(most + static_cast<std::int64_t>(delays_.count()));
+  std::erase_if(ready, [&](const Job& job) { return delays_.has(job.id); });
+  return ready;
+}
+
+// A few at a time, in their order; those behind them are not looked at yet.
+void Scheduler::forecast_runs(std::vector<Job>& ready) {
+  int left = kMostForecastAtOnce;
+  std::vector<Job> known;
+  for (Job& job : ready) {
+    if (RunForecasts::is_missing(job)) {
+      if (left-- == 0) {
+        callbacks_.look_again();
+        break;
+      }
+      auto forecast = forecasts_.forecast(job);
+      if (!forecast) {
+        callbacks_.ended(job.id, {.problem = forecast.error(), .checkpoint = job.checkpoint});
+        continue;
+      }
+      job = std::move(*forecast);
+      updates_.save(job);
+    }
+    known.push_back(std::move(job));
+  }
+  ready = std::move(known);
+}
+
+void Scheduler::look() {
+  reasons_.clear();
+  look_again_.cancel();
+  const auto active = active_jobs();
+  auto ready = startable(active);
+  forecast_runs(ready);
+  if (!ready.empty()) place_jobs(ready, active);
+}
+
+void Scheduler::place_jobs(const std::vector<Job>& ready, const std::vector<Job>& active) {
+  const Machine machine = observer_.look(ready, active, [this](JobId id) { return attempts_.folder_of(id); });
+  const Placement placement = place(ready, active, machine);
+  for (const auto& wait : placement.waits) reasons_[wait.job] = wait.reason;
+  for (const auto& one : placement.starts) start(*std::ranges::find(ready, one.job, &Job::id), one.gpus);
+  for (const JobId id : placement.yields) stop(*std::ranges::find(active, id, &Job::id), StopPurpose::kYield);
+  if (!placement.look_again) return;
+  look_again_.expires_after(setup_.look_again);
+  look_again_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) callbacks_.look_again();
+  });
+}
+
+void Scheduler::stop(Job job, StopPurpose purpose) {
+  job.state = S::kStopping;
+  job.purpose = purpose;
+  updates_.save(job);
+  attempts_.stop(job.id);
+}
+
+void Scheduler::start(Job job, const std::vector<std::int64_t>& gpus) {
+  if (auto lost = lost_run(job); !lost.empty())
+    return callbacks_.ended(job.id, {.problem = std::move(lost), .checkpoint = job.checkpoint});
+  job.state = S::kStarting;
+  job.gpus = gpus;
+  job.reason.clear();
+  ++job.attempts;
+  job.started_ms = asked_now(0, "").at_ms;
+  updates_.save(job);
+  try {
+    attempts_.start(job, forecasts_.run_file_of(job), observer_.uuids_of(job.gpus));
+  } catch (const base::ConfigError& error) {
+    return callbacks_.ended(job.id, {.problem = error.what()});
+  } catch (const std::system_error& error) {
+    return callbacks_.ended(job.id, failed_start(error.code().value(), error.what()));
+  } catch (const base::IoError& error) {
+    return callbacks_.ended(job.id, failed_start(error.error_number(), error.what()));
+  }
+  job.state = S::kRunning;
+  updates_.save(job);
+}
+
+}  // namespace esper::jobs

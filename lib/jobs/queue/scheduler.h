@@ -1,0 +1,61 @@
+#pragma once
+// Lets jobs begin: which queued ones fit beside those that run, which running ones make room, and why the others wait.
+// On the loop's thread.
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "jobs/queue/attempts.h"
+#include "jobs/queue/job_updates.h"
+#include "jobs/queue/restart_delays.h"
+#include "jobs/queue/run_forecasts.h"
+
+namespace esper::jobs {
+
+class Scheduler {
+ public:
+  struct Setup {
+    ObserverSetup machine{};
+    // How often it looks again while a job waits for what others than our jobs have taken.
+    base::Duration look_again = std::chrono::seconds(30);
+  };
+  struct Callbacks {
+    std::function<void()> look_again;                     // there may be something to do
+    std::function<void(JobId, const AttemptEnd&)> ended;  // an attempt ended before it began
+  };
+  Scheduler(boost::asio::io_context& loop, JobStore& store, Sweeps& sweeps, JobUpdates& updates, Attempts& attempts,
+            Setup setup, Callbacks callbacks);
+
+  // Throws DatabaseError; what was decided and not written is decided again by the next call.
+  void look();
+  // For those that are to be stopped, with what for.
+  void stop(Job job, StopPurpose purpose);
+  void delay(const Job& job, base::Duration delay) { delays_.add(job.id, delay); }
+  const RunForecasts& forecasts() const { return forecasts_; }
+  // Why a queued job does not run now; empty: nothing known.
+  std::string waiting_reason(const Job& job) const;
+
+ private:
+  std::vector<Job> active_jobs();
+  std::vector<Job> startable(const std::vector<Job>& active);
+  void forecast_runs(std::vector<Job>& ready);
+  void place_jobs(const std::vector<Job>& ready, const std::vector<Job>& active);
+  void start(Job job, const std::vector<std::int64_t>& gpus);
+
+  JobStore& store_;
+  JobUpdates& updates_;
+  Attempts& attempts_;
+  const Setup setup_;
+  const Callbacks callbacks_;
+  const Observer observer_;
+  const RunForecasts forecasts_;
+  RestartDelays delays_;
+  boost::asio::steady_timer look_again_;
+  std::map<JobId, std::string> reasons_;  // of jobs that wait for resources
+};
+
+}  // namespace esper::jobs
