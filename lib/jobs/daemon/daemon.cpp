@@ -21,6 +21,7 @@
 #include "jobs/api/edit_routes.h"
 #include "jobs/api/job_routes.h"
 #include "jobs/api/sweep_routes.h"
+#include "jobs/daemon/daemon_reports.h"
 #include "jobs/daemon/token_file.h"
 #include "jobs/database/schema.h"
 #include "nissa/log.h"
@@ -77,15 +78,16 @@ void reap() {
 
 class Daemon {
  public:
-  explicit Daemon(const DaemonOptions& options)
+  Daemon(const DaemonOptions& options, ServiceManager manager)
       : store_(open_database(options.state_dir + "/jobs.db")),
+        reports_(loop_, report_setup_of(options, std::move(manager)), store_.unfinished()),
         sweeps_(store_),
         queue_(loop_, store_, sweeps_, setup_of(options), [this](const Job& job) { publish(job); }),
         job_routes_(store_, queue_),
         edit_routes_(store_, queue_),
         sweep_routes_(sweeps_, queue_),
         daemon_routes_(store_, queue_, facts_of(options), [this] { stop(); }),
-        server_(loop_, [this](const http::Request& request) { return router_.answer(request); }),
+        server_(loop_, [this](const http::Request& request) { return answer(request); }),
         signals_(loop_, SIGTERM, SIGINT, SIGCHLD) {
     job_routes_.add_to(router_);
     edit_routes_.add_to(router_);
@@ -96,23 +98,30 @@ class Daemon {
 
   void run(DaemonOptions options) {
     await_signal();
-    queue_.recover();
+    // Before anything of the queue changes; requests are answered once the loop runs.
     listen(options);
-    const base::Descriptor ready = std::move(options.ready);
-    static constexpr std::string_view kReady = "ready\n";
-    if (ready.is_open() && ::write(ready.number(), kReady.data(), kReady.size()) < 0)
-      nissa::log::warning("whoever started this daemon does not wait for it any more");
+    queue_.recover();
+    say_ready(std::move(options.ready));
     loop_.run();
+    reports_.stopping();
   }
 
  private:
   static QueueSetup setup_of(const DaemonOptions& options) {
     const DaemonConfig& config = options.config;
-    return {.attempts = {options.state_dir + "/jobs", options.program, config.stop_grace},
+    return {.attempts = {options.state_dir + "/jobs", options.program, config.stop_grace, config.log_max_bytes()},
             .restarts = {.most_interruptions = static_cast<int>(config.most_interruptions),
                          .first_delay = config.restart_delay},
             .machine = machine_of(config),
             .look_again = config.look_again};
+  }
+
+  static ReportSetup report_setup_of(const DaemonOptions& options, ServiceManager manager) {
+    return {.state_dir = options.state_dir,
+            .version = options.version,
+            .manager = std::move(manager),
+            .has_telemetry = options.config.telemetry,
+            .log_max_bytes = options.config.log_max_bytes()};
   }
 
   static DaemonFacts facts_of(const DaemonOptions& options) {
@@ -133,6 +142,13 @@ class Daemon {
       throw base::Error(base::ExitCode::kResources, listening.error());
   }
 
+  void say_ready(base::Descriptor waiting) {
+    static constexpr std::string_view kReady = "ready\n";
+    if (waiting.is_open() && ::write(waiting.number(), kReady.data(), kReady.size()) < 0)
+      nissa::log::warning("whoever started this daemon does not wait for it any more");
+    reports_.ready();
+  }
+
   void await_signal() {
     signals_.async_wait([this](const boost::system::error_code& error, int signal) {
       if (error) return;
@@ -142,7 +158,16 @@ class Daemon {
     });
   }
 
+  http::Response answer(const http::Request& request) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto response = router_.answer(request);
+    reports_.answered(request, response, std::chrono::steady_clock::now() - begin);
+    reports_.refused(server_.counts());
+    return response;
+  }
+
   void publish(const Job& job) {
+    reports_.changed(job);
     server_.publish({.id = ++events_, .name = "job", .data = base::json_line(base::to_json(job))});
   }
 
@@ -153,6 +178,7 @@ class Daemon {
 
   boost::asio::io_context loop_{1};
   JobStore store_;
+  DaemonReports reports_;
   Sweeps sweeps_;
   Queue queue_;
   JobRoutes job_routes_;
@@ -173,7 +199,7 @@ void run_daemon(DaemonOptions options) {
   make_private_folder(options.state_dir);
   make_private_folder(options.state_dir + "/jobs");
   const auto lock = lock_state(options.state_dir);
-  Daemon daemon(options);
+  Daemon daemon(options, take_service_manager());
   daemon.run(std::move(options));
 }
 

@@ -41,6 +41,8 @@ class JobStore {
   // Queued, and a job that they wait for has failed, was cancelled or diverged.
   std::vector<Job> without_hope();
   std::int64_t count(JobState state) const;
+  // All that have not ended.
+  std::vector<std::pair<JobId, JobState>> unfinished();
   // The run file of a job that is of no sweep.
   std::string config_of(JobId id);
   // All but the run file. ESPER_CHECK: the state may follow the one that is stored (job_states.h). `asked`: by a user.
