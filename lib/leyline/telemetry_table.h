@@ -44,7 +44,7 @@ inline constexpr std::array kTable{
             "interruptions of jobs, by no one's request, since the daemon started"),
     histogram("jobs.queue_wait_s", "s", "time from the submission of a job to its first start"),
     histogram("jobs.start_ms", "ms", "time to start the processes of a job"),
-    gauge("jobs.state", "count", "jobs in each state but the last ones", "state"),
+    gauge("jobs.state", "count", "jobs that have not ended, by state", "state"),
     histogram("jobs.submit_ms", "ms", "time from the request to submit a job to its answer"),
     counter("jobs.submitted_total", "count", "submissions that were accepted since the daemon started"),
     counter("kasmina.command_verifier.accepted_total", "count", "signed commands that were accepted"),
