@@ -118,6 +118,7 @@ void add_daemon(Front& front) {
   add_request(*command, front, "stop", "End the daemon; running jobs go on, and the next daemon finds them", "POST",
               "/v1/daemon/stop");
   add_daemon_audit(*command, front);
+  add_daemon_install(*command, front);
   command->callback([&front, options] {
     if (!front.run) front.run = [options] { return run(*options); };
   });

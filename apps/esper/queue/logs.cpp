@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,7 +33,7 @@ struct LogOptions {
   bool follow = false;
 };
 
-// The job's output, of all its attempts: they append to one file.
+// The job's output, of all its attempts: they append to one file, until an attempt finds it full and begins a new one.
 class Output {
  public:
   explicit Output(std::string path) : path_(std::move(path)) {}
@@ -46,14 +47,12 @@ class Output {
   // What came since the last call, but for a character that has not arrived whole.
   void print_new() {
     if (!is_there()) return;
-    std::array<char, 65536> bytes{};
-    ssize_t got = 0;
-    while ((got = ::read(file_.number(), bytes.data(), bytes.size())) > 0) {
-      unprinted_.append(bytes.data(), static_cast<std::size_t>(got));
-      const auto whole = unprinted_.size() - bytes_of_cut_character();
-      print(base::printable(std::string_view(unprinted_).substr(0, whole)));
-      unprinted_.erase(0, whole);
-    }
+    print_rest();
+    if (!has_new_file()) return;
+    print_rest();
+    file_.reset();
+    changes_.reset();
+    if (is_there()) print_rest();
   }
 
   // For poll(2): readable once the file has grown; -1: there is none yet.
@@ -71,6 +70,24 @@ class Output {
   }
 
  private:
+  void print_rest() {
+    std::array<char, 65536> bytes{};
+    ssize_t got = 0;
+    while ((got = ::read(file_.number(), bytes.data(), bytes.size())) > 0) {
+      unprinted_.append(bytes.data(), static_cast<std::size_t>(got));
+      const auto whole = unprinted_.size() - bytes_of_cut_character();
+      print(base::printable(std::string_view(unprinted_).substr(0, whole)));
+      unprinted_.erase(0, whole);
+    }
+  }
+
+  // Whether another file has taken the place of the one that is open.
+  bool has_new_file() const {
+    struct stat ours{}, there{};
+    if (::fstat(file_.number(), &ours) < 0 || ::lstat(path_.c_str(), &there) < 0) return false;
+    return ours.st_dev != there.st_dev || ours.st_ino != there.st_ino;
+  }
+
   // At the end.
   std::size_t bytes_of_cut_character() const {
     constexpr std::size_t kLongest = 4;

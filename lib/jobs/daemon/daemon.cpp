@@ -16,12 +16,8 @@
 #include "base/file_system.h"
 #include "base/text/json_struct.h"
 #include "http/server.h"
-#include "jobs/api/audit_routes.h"
-#include "jobs/api/daemon_routes.h"
-#include "jobs/api/edit_routes.h"
-#include "jobs/api/job_routes.h"
-#include "jobs/api/responses.h"
-#include "jobs/api/sweep_routes.h"
+#include "jobs/api/api.h"
+#include "jobs/daemon/daemon_reports.h"
 #include "jobs/daemon/token_file.h"
 #include "jobs/database/schema.h"
 #include "nissa/log.h"
@@ -36,8 +32,6 @@ std::string text_of(int file) {
   const auto got = ::pread(file, text.data(), text.size(), 0);
   return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
 }
-
-constexpr int kTryLater = 503, kNoRoom = 507;  // of HTTP
 
 // One daemon for one folder. Held while it lives.
 base::Descriptor lock_state(const std::string& state_dir) {
@@ -80,41 +74,40 @@ void reap() {
 
 class Daemon {
  public:
-  explicit Daemon(const DaemonOptions& options)
+  Daemon(const DaemonOptions& options, ServiceManager manager)
       : store_(open_database(options.state_dir + "/jobs.db")),
+        reports_(loop_, report_setup_of(options, std::move(manager)), store_.unfinished()),
         sweeps_(store_),
         queue_(loop_, store_, sweeps_, setup_of(options), [this](const Job& job) { publish(job); }),
-        job_routes_(store_, queue_),
-        edit_routes_(store_, queue_),
-        sweep_routes_(sweeps_, queue_),
-        daemon_routes_(store_, queue_, facts_of(options), [this] { stop(); }),
+        api_({store_, sweeps_, queue_}, facts_of(options), [this] { stop(); }),
         server_(loop_, [this](const http::Request& request) { return answer(request); }),
-        signals_(loop_, SIGTERM, SIGINT, SIGCHLD) {
-    job_routes_.add_to(router_);
-    edit_routes_.add_to(router_);
-    sweep_routes_.add_to(router_);
-    add_audit_routes(router_, store_);
-    daemon_routes_.add_to(router_);
-  }
+        signals_(loop_, SIGTERM, SIGINT, SIGCHLD) {}
 
   void run(DaemonOptions options) {
     await_signal();
-    queue_.recover();
+    // Before anything of the queue changes; requests are answered once the loop runs.
     listen(options);
-    const base::Descriptor ready = std::move(options.ready);
-    static constexpr std::string_view kReady = "ready\n";
-    if (ready.is_open() && ::write(ready.number(), kReady.data(), kReady.size()) < 0)
-      nissa::log::warning("whoever started this daemon does not wait for it any more");
+    queue_.recover();
+    say_ready(std::move(options.ready));
     loop_.run();
+    reports_.stopping();
   }
 
  private:
   static QueueSetup setup_of(const DaemonOptions& options) {
     const DaemonConfig& config = options.config;
-    return {.attempts = {options.state_dir + "/jobs", options.program, config.stop_grace},
+    return {.attempts = {options.state_dir + "/jobs", options.program, config.stop_grace, config.log_max_bytes()},
             .restarts = {.most_interruptions = static_cast<int>(config.most_interruptions),
                          .first_delay = config.restart_delay},
             .scheduler = {.machine = machine_of(config), .look_again = config.look_again}};
+  }
+
+  static ReportSetup report_setup_of(const DaemonOptions& options, ServiceManager manager) {
+    return {.state_dir = options.state_dir,
+            .version = options.version,
+            .manager = std::move(manager),
+            .has_telemetry = options.config.telemetry,
+            .log_max_bytes = options.config.log_max_bytes()};
   }
 
   static DaemonFacts facts_of(const DaemonOptions& options) {
@@ -135,13 +128,11 @@ class Daemon {
       throw base::Error(base::ExitCode::kResources, listening.error());
   }
 
-  // A request that could not be written changed nothing, and the client may send it again.
-  http::Response answer(const http::Request& request) const {
-    try {
-      return router_.answer(request);
-    } catch (const DatabaseError& error) {
-      return refusal(error.out_of_space() ? kNoRoom : kTryLater, error.what());
-    }
+  void say_ready(base::Descriptor waiting) {
+    static constexpr std::string_view kReady = "ready\n";
+    if (waiting.is_open() && ::write(waiting.number(), kReady.data(), kReady.size()) < 0)
+      nissa::log::warning("whoever started this daemon does not wait for it any more");
+    reports_.ready();
   }
 
   void await_signal() {
@@ -153,7 +144,16 @@ class Daemon {
     });
   }
 
+  http::Response answer(const http::Request& request) {
+    const auto begin = std::chrono::steady_clock::now();
+    auto response = api_.answer(request);
+    reports_.answered(request, response, std::chrono::steady_clock::now() - begin);
+    reports_.refused(server_.counts());
+    return response;
+  }
+
   void publish(const Job& job) {
+    reports_.changed(job);
     server_.publish({.id = ++events_, .name = "job", .data = base::json_line(base::to_json(job))});
   }
 
@@ -164,13 +164,10 @@ class Daemon {
 
   boost::asio::io_context loop_{1};
   JobStore store_;
+  DaemonReports reports_;
   Sweeps sweeps_;
   Queue queue_;
-  JobRoutes job_routes_;
-  EditRoutes edit_routes_;
-  SweepRoutes sweep_routes_;
-  DaemonRoutes daemon_routes_;
-  Router router_;
+  Api api_;
   http::Server server_;
   boost::asio::signal_set signals_;
   std::int64_t events_ = 0;
@@ -184,7 +181,7 @@ void run_daemon(DaemonOptions options) {
   make_private_folder(options.state_dir);
   make_private_folder(options.state_dir + "/jobs");
   const auto lock = lock_state(options.state_dir);
-  Daemon daemon(options);
+  Daemon daemon(options, take_service_manager());
   daemon.run(std::move(options));
 }
 

@@ -72,9 +72,9 @@ Database open_database(const std::string& path) {
     throw base::Error(
         base::ExitCode::kCheckpoint,
         fmt::format("the job database {} cannot be used: {}. Runs and their checkpoints are not in it. If "
-                    "it is damaged: sqlite3 {} .recover | sqlite3 new.db, then put new.db in its place; or "
-                    "move it away and begin an empty queue (docs/daemon.md)",
-                    path, error.what(), path));
+                    "it is damaged, docs/daemon.md says under \"Recovery by hand\" how to save what can be read; "
+                    "or move it away and begin an empty queue",
+                    path, error.what()));
   }
 }
 

@@ -15,7 +15,9 @@
 #include "base/text/child_process.h"
 #include "base/text/joined.h"
 #include "jobs/job/kill_point.h"
+#include "jobs/process/log_files.h"
 #include "jobs/process/shim.h"
+#include "nissa/log.h"
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
@@ -121,6 +123,9 @@ void Attempts::start(const Job& job, const std::string& run_file, const std::vec
   write_record(folder.attempt(), base::to_json(attempt));
   auto lock = try_lock(folder);
   if (!lock.is_open()) throw base::IoError("lock", folder.lock(), EWOULDBLOCK);
+  // Under the lock: no process of the job is there to write to it.
+  if (const auto rotated = rotate_log(folder.output(), setup_.log_max_bytes); !rotated)
+    nissa::log::warning(rotated.error());
   auto alive = open_alive(folder);
   kill_point("jobs.before_start");
   const pid_t shim = start_shim(folder, setup_.program, std::move(lock));

@@ -21,9 +21,10 @@ std::string lost_run(const Job& job);
 class Attempts {
  public:
   struct Setup {
-    std::string folder;         // that has a folder for each job
-    std::string program;        // esper
-    base::Duration stop_grace;  // from the request to save and stop to the kill
+    std::string folder;          // that has a folder for each job
+    std::string program;         // esper
+    base::Duration stop_grace;   // from the request to save and stop to the kill
+    std::int64_t log_max_bytes;  // of a job's output before an attempt begins a new file
   };
   using Ended = std::function<void(JobId, const AttemptEnd&)>;
 

@@ -189,6 +189,17 @@ std::int64_t JobStore::count(JobState state) const {
   return row.integer(0);
 }
 
+std::vector<std::pair<JobId, JobState>> JobStore::unfinished() {
+  std::vector<std::pair<JobId, JobState>> jobs;
+  for (const auto& [state, name] : names(JobState{})) {
+    if (is_terminal(state)) continue;
+    auto row = database_.prepare("SELECT id FROM jobs WHERE state = ?");
+    row.bind(name);
+    while (row.step()) jobs.emplace_back(row.integer(0), state);
+  }
+  return jobs;
+}
+
 std::string JobStore::config_of(JobId id) {
   auto row = database_.prepare("SELECT yaml FROM configs WHERE job = ?");
   row.bind(id);

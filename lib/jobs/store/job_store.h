@@ -40,6 +40,8 @@ class JobStore {
   // Those that are queued and whose jobs of `after` have succeeded: higher priorities first, then older ones.
   std::vector<Job> ready(std::int64_t most);
   std::int64_t count(JobState state) const;
+  // All that have not ended.
+  std::vector<std::pair<JobId, JobState>> unfinished();
   // The run file of a job that is of no sweep.
   std::string config_of(JobId id);
   // All but the run file. ESPER_CHECK: the state may follow the one that is stored (job_states.h). `asked`: the

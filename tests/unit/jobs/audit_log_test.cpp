@@ -12,7 +12,7 @@ TEST_CASE("lines are read back as they were written, from a line on") {
   auto database = open_database(folder / "jobs.db");
   add_to_audit(database, {.at_ms = 5, .uid = 1000, .what = "set", .details = "it's \"so\"\n"}, 7);
   add_to_audit(database, {.at_ms = 6, .uid = 0, .what = "stop"}, std::nullopt);
-  const AuditLine first{1, 5, 1000, "set", 7, "it's \"so\"\n"}, second{2, 6, 0, "stop", std::nullopt, ""};
+  const AuditLine first{1, 5, 1000, "set", 7, "", "it's \"so\"\n"}, second{2, 6, 0, "stop", std::nullopt, "", ""};
   CHECK(read_audit(database, 0, 10) == std::vector{first, second});
   CHECK(read_audit(database, 0, 1) == std::vector{first});
   CHECK(read_audit(database, 1, 10) == std::vector{second});

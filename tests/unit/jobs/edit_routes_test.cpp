@@ -21,7 +21,7 @@ struct Routes {
   boost::asio::io_context loop;
   JobStore store{open_database(folder / "jobs.db")};
   Sweeps sweeps{store};
-  QueueSetup setup{.attempts = {folder / "jobs", "/bin/false", {}}, .restarts = {}, .scheduler = {}};
+  QueueSetup setup{.attempts = {folder / "jobs", "/bin/false", {}, 1 << 20}, .restarts = {}, .scheduler = {}};
   Queue queue{loop, store, sweeps, setup, [](const Job&) {}};
   JobRoutes job_routes{store, queue};
   EditRoutes edit_routes{store, queue};

@@ -1,0 +1,34 @@
+#include "jobs/api/api.h"
+
+#include "jobs/api/audit_routes.h"
+#include "jobs/api/responses.h"
+
+namespace esper::jobs {
+namespace {
+
+constexpr int kTryLater = 503, kNoRoom = 507;  // of HTTP
+
+}  // namespace
+
+Api::Api(Parts parts, DaemonFacts facts, std::function<void()> stop)
+    : jobs_(parts.store, parts.queue),
+      edits_(parts.store, parts.queue),
+      sweeps_(parts.sweeps, parts.queue),
+      daemon_(parts.store, parts.queue, std::move(facts), std::move(stop)) {
+  jobs_.add_to(router_);
+  edits_.add_to(router_);
+  sweeps_.add_to(router_);
+  daemon_.add_to(router_);
+  add_audit_routes(router_, parts.store);
+}
+
+// A request that could not be written changed nothing, and the client may send it again.
+http::Response Api::answer(const http::Request& request) const {
+  try {
+    return router_.answer(request);
+  } catch (const DatabaseError& error) {
+    return refusal(error.out_of_space() ? kNoRoom : kTryLater, error.what());
+  }
+}
+
+}  // namespace esper::jobs
