@@ -68,8 +68,8 @@ TEST_CASE("a sweep that was stored has the run file of that time, for every conf
 }
 
 TEST_CASE("problems of a stored sweep and of its run file are found without the files") {
-  const std::string text = "config: nowhere.yaml\nparameters: {training.optimizer.lr: [0.1, -1]}\n";
-  CHECK(read_stored_sweep({text, ""}, 100).problems.size() == 1);
-  CHECK(read_stored_sweep({text, ""}, 0).problems.empty());
+  const std::string text = "config: nowhere.yaml\nmetric: r2\nparameters: {training.optimizer.lr: [0.1, 0.2]}\n";
+  CHECK(read_stored_sweep({text, "host: {kind: mlp}\n"}, 100).problems.size() == 1);
+  CHECK(read_stored_sweep({text, "host: {kind: mlp}\n"}, 0).problems.empty());
   CHECK(read_stored_sweep({text, "epochs: none"}, 0).problems.size() == 1);
 }
