@@ -25,12 +25,12 @@ namespace {
 // What is read of a sweep file, step by step; each may add problems.
 class SweepFile {
  public:
-  SweepFile(LoadedSweep& out, std::string file, Configurations checked)
+  SweepFile(LoadedSweep& out, std::string file, std::size_t most_checked)
       : out_(out),
         settings_(out.sweep.settings),
         reader_(out.sweep, out.problems),
         file_(std::move(file)),
-        checked_(checked) {}
+        most_checked_(most_checked) {}
 
   void read(const YamlDocument& document) {
     out_.problems = document.problems;
@@ -116,9 +116,10 @@ class SweepFile {
     if (!is_given("halving.max_epochs")) settings_.halving.max_epochs = run.epochs;
     if (settings_.method == Method::kHalving) check_rungs();
     check_jobs();
-    if (!out_.problems.empty() || checked_ == Configurations::kTrusted) return;
-    const auto all = configurations(out_.sweep);
+    if (!out_.problems.empty() || most_checked_ == 0) return;
+    auto all = configurations(out_.sweep);
     warn(all.size());
+    if (all.size() > most_checked_) all.resize(most_checked_);
     out_.problems = check_configurations(
         out_.sweep, all, {reader_.place_of("parameters"), reader_.place_of("metric"), reader_.place_of("method")});
   }
@@ -168,13 +169,13 @@ class SweepFile {
   SweepSettings& settings_;
   SweepReader reader_;
   std::string file_;
-  Configurations checked_;
+  std::size_t most_checked_;
   std::vector<Problem> run_problems_;
 };
 
 LoadedSweep read_document(const YamlDocument& document, const std::string& file) {
   LoadedSweep out;
-  SweepFile(out, file, Configurations::kChecked).read(document);
+  SweepFile(out, file, SweepLimits::kJobs).read(document);
   return out;
 }
 
@@ -186,11 +187,11 @@ LoadedSweep read_sweep_text(std::string_view text, const std::string& file) {
   return read_document(config::parse_yaml(text, file), file);
 }
 
-LoadedSweep read_stored_sweep(const SweepTexts& texts, Configurations configurations) {
+LoadedSweep read_stored_sweep(const SweepTexts& texts, std::size_t most_checked) {
   static const std::string kName = "sweep";  // what places show
   LoadedSweep out;
   out.sweep.run_text = std::string(texts.run_file);
-  SweepFile(out, kName, configurations).read(config::parse_yaml(texts.sweep, kName));
+  SweepFile(out, kName, most_checked).read(config::parse_yaml(texts.sweep, kName));
   return out;
 }
 

@@ -2,6 +2,7 @@
 // Reads a sweep file (docs/sweep.md), with every problem at once: of the file, of its run file, and of each
 // configuration as the run file takes it. Any thread.
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,9 +27,9 @@ LoadedSweep read_sweep_text(std::string_view text, const std::string& file);
 struct SweepTexts {
   std::string_view sweep, run_file;
 };
-// kTrusted: each configuration was checked before.
-enum class Configurations { kChecked, kTrusted };
-LoadedSweep read_stored_sweep(const SweepTexts& texts, Configurations configurations);
+// most_checked: of the configurations, which take a millisecond each, so many are read as a run would; the others were
+// checked before, or are refused when their run begins.
+LoadedSweep read_stored_sweep(const SweepTexts& texts, std::size_t most_checked);
 
 // Throws base::ConfigError (exit 2) with all problems.
 Sweep load_sweep(const std::string& path);

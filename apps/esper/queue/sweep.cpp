@@ -75,8 +75,7 @@ int submit_sweep(SweepOptions options) {
   const auto made = answer_in<jobs::SweepRecord>(answer);
   std::int64_t jobs = 0;
   for (const auto& [state, count] : made.jobs) jobs += count;
-  print_line(
-      fmt::format("sweep {}: {} jobs, run folders in {}\nesper sweep show {}", made.id, jobs, made.run_dir, made.id));
+  print_line(fmt::format("sweep {}: {} jobs, run folders in {}", made.id, jobs, made.run_dir));
   return 0;
 }
 

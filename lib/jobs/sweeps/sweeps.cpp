@@ -56,7 +56,7 @@ void stop_at_rung(Job& job, StopPurpose stopped_for) {
 }  // namespace
 
 Sweeps::Loaded Sweeps::read(const std::string& sweep, const std::string& run_file) {
-  auto read = sweep::read_stored_sweep({sweep, run_file}, sweep::Configurations::kTrusted);
+  auto read = sweep::read_stored_sweep({sweep, run_file}, 0);
   if (!read.problems.empty()) throw base::ConfigError(std::move(read.problems));
   auto configurations = sweep::configurations(read.sweep);
   return {std::move(read.sweep), std::move(configurations)};

@@ -56,7 +56,7 @@ TEST_CASE("a sweep that was stored has the run file of that time, for every conf
   const auto file = read_sweep_text(text, kFile);
   REQUIRE(file.problems.empty());
   const std::string run_text = run_file_text(read_with(file.sweep, {}));
-  const auto stored = read_stored_sweep({text, run_text}, Configurations::kChecked);
+  const auto stored = read_stored_sweep({text, run_text}, 100);
   REQUIRE(stored.problems.empty());
   CHECK(stored.sweep.settings.metric == file.sweep.settings.metric);
   for (const auto& configuration : configurations(file.sweep)) {
@@ -68,8 +68,8 @@ TEST_CASE("a sweep that was stored has the run file of that time, for every conf
 }
 
 TEST_CASE("problems of a stored sweep and of its run file are found without the files") {
-  const std::string text = "config: nowhere.yaml\nparameters: {training.optimizer.lr: [0.1, -1]}\n";
-  CHECK(read_stored_sweep({text, ""}, Configurations::kChecked).problems.size() == 1);
-  CHECK(read_stored_sweep({text, ""}, Configurations::kTrusted).problems.empty());
-  CHECK(read_stored_sweep({text, "epochs: none"}, Configurations::kTrusted).problems.size() == 1);
+  const std::string text = "config: nowhere.yaml\nmetric: r2\nparameters: {training.optimizer.lr: [0.1, 0.2]}\n";
+  CHECK(read_stored_sweep({text, "host: {kind: mlp}\n"}, 100).problems.size() == 1);
+  CHECK(read_stored_sweep({text, "host: {kind: mlp}\n"}, 0).problems.empty());
+  CHECK(read_stored_sweep({text, "epochs: none"}, 0).problems.size() == 1);
 }
