@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kKibibyte = 1 << 10, kMebibyte = 1 << 20, kGibibyte = 1 << 30;
 constexpr std::int64_t kNumber = 4;  // bytes of a float32
 
-// Resident, measured on x86-64 with libtorch 2.x for CPUs (docs/daemon.md has the table): the process with its
+// Resident, measured on x86-64 with libtorch 2.x for CPUs: the process with its
 // libraries and code that runs, and each thread's own allocations and kernels' scratch memory.
 constexpr std::int64_t kProcessBytes = 160 * kMebibyte;
 constexpr std::int64_t kThreadBytes = 8 * kMebibyte;
