@@ -181,8 +181,7 @@ class Measurement {
     figures_.idle_s = bench_.idle_s;
     figures_.idle.push_back({"esper daemon", facts_of(daemon_.process()).value_or(ProcessFacts{}).resident_mib,
                              static_cast<double>(wakeups(daemon_.process()) - before) / minutes});
-    if (!theirs.empty())
-      idle_spooler("tsp", static_cast<double>(wakeups(theirs.front()) - their_before) / minutes);
+    if (!theirs.empty()) idle_spooler("tsp", static_cast<double>(wakeups(theirs.front()) - their_before) / minutes);
   }
 
   double train_alone(int number) const {

@@ -24,14 +24,14 @@ struct Idle {
 
 struct DaemonFigures {
   std::string commit{};
-  int queued = 0;                     // jobs in the full queue
+  int queued = 0;  // jobs in the full queue
   std::vector<Times> times{};
-  std::size_t list_bytes = 0;         // of the answer with the whole queue
+  std::size_t list_bytes = 0;  // of the answer with the whole queue
   double resident_with_queue_mib = 0;
   std::vector<double> queued_s{}, alone_s{};  // the same training through the queue and alone, pair by pair
   std::vector<Idle> idle{};
-  double idle_s = 0;                  // that was looked at
-  std::vector<std::string> notes{};   // what was not measured, and why; what has to be known beside a figure
+  double idle_s = 0;                 // that was looked at
+  std::vector<std::string> notes{};  // what was not measured, and why; what has to be known beside a figure
 };
 
 nlohmann::ordered_json json_of(const DaemonFigures& figures);

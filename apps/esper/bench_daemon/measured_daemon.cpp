@@ -40,10 +40,10 @@ MeasuredDaemon::~MeasuredDaemon() { kill(); }
 double MeasuredDaemon::start() {
   const base::Descriptor nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const auto begin = Clock::now();
-  process_ = base::start_child({.command = {own_program(), "daemon", "--state-dir", state_dir()},
-                                .files = {{STDIN_FILENO, nothing.number()},
-                                          {STDOUT_FILENO, nothing.number()},
-                                          {STDERR_FILENO, nothing.number()}}});
+  process_ = base::start_child(
+      {.command = {own_program(), "daemon", "--state-dir", state_dir()},
+       .files = {
+           {STDIN_FILENO, nothing.number()}, {STDOUT_FILENO, nothing.number()}, {STDERR_FILENO, nothing.number()}}});
   const http::UnixEndpoint endpoint{jobs::socket_of(state_dir())};
   while (true) {
     const auto answer = http::request(endpoint, "GET", "/v1/daemon", "", kPatience);
@@ -69,7 +69,8 @@ TimedAnswer MeasuredDaemon::ask(const std::string& method, const std::string& ta
   const double ms = ms_since(begin);
   if (!answer) throw Error(ExitCode::kResources, "the measured daemon does not answer: " + answer.error());
   if (answer->status >= 300)
-    throw Error(ExitCode::kResources, fmt::format("the measured daemon refused {} {}: {}", method, target, answer->body));
+    throw Error(ExitCode::kResources,
+                fmt::format("the measured daemon refused {} {}: {}", method, target, answer->body));
   const auto document = base::parse_json(answer->body, http::kMostResponseBodyBytes);
   return {ms, answer->body.size(), document ? *document : nlohmann::json()};
 }

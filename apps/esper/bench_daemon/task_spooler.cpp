@@ -54,9 +54,8 @@ double TaskSpooler::queue(const std::vector<std::string>& words) const {
 
 std::vector<pid_t> TaskSpooler::processes() const {
   auto all = processes_with(mark());
-  std::erase_if(all, [](pid_t process) {
-    return contents_of("/proc/" + std::to_string(process) + "/comm") != "tsp\n";
-  });
+  std::erase_if(all,
+                [](pid_t process) { return contents_of("/proc/" + std::to_string(process) + "/comm") != "tsp\n"; });
   return all;
 }
 

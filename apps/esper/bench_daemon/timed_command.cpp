@@ -21,10 +21,10 @@ TimedCommand time_command(const CommandWords& words, const std::vector<std::stri
   if (::pipe2(ends, O_CLOEXEC) < 0) throw std::system_error(errno, std::generic_category(), "cannot make a pipe");
   const base::Descriptor reading(ends[0]), nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
   base::Descriptor writing(ends[1]);
-  base::ChildPlan plan{.command = words,
-                       .files = {{STDIN_FILENO, nothing.number()},
-                                 {STDOUT_FILENO, writing.number()},
-                                 {STDERR_FILENO, nothing.number()}}};
+  base::ChildPlan plan{
+      .command = words,
+      .files = {
+          {STDIN_FILENO, nothing.number()}, {STDOUT_FILENO, writing.number()}, {STDERR_FILENO, nothing.number()}}};
   if (!environment.empty()) plan.environment = environment;
   const auto begin = std::chrono::steady_clock::now();
   const pid_t child = base::start_child(plan);

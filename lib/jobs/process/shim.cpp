@@ -79,6 +79,10 @@ void write_with_patience(const std::string& path, const nlohmann::json& record) 
 
 void train(const JobFolder& folder, const AttemptRecord& attempt, const sigset_t& signals, ExitRecord& record) {
   const auto output = open_or_fail(folder.output(), O_WRONLY | O_CREAT | O_APPEND);
+  if (storage::real_file_system().kind_of(attempt.folder) != base::PathKind::kFolder) {
+    record.problem = "the folder from which it was submitted, " + attempt.folder + ", is gone";
+    return;
+  }
   try {
     const pid_t trainer = base::start_child(trainer_plan(attempt, output.number()));
     kill_point("jobs.shim_has_trainer");

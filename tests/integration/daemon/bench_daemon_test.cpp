@@ -6,8 +6,8 @@
 using namespace esper::test;
 
 TEST_CASE("the daemon's scenario measures the queue, and says what it could not measure") {
-  const Finished finished = run_esper({"bench", "--scenario", "daemon", "--queued", "450", "--idle", "1", "--rounds", "3",
-                                       "--epochs", "3", "--json"});
+  const Finished finished = run_esper(
+      {"bench", "--scenario", "daemon", "--queued", "450", "--idle", "1", "--rounds", "3", "--epochs", "3", "--json"});
   CAPTURE(finished.out, finished.err);
   REQUIRE(finished.exit_code == 0);
   const auto report = json_of(finished);

@@ -45,7 +45,7 @@ double descriptors_of(pid_t process) {
 }
 
 // Of the least squares line, a minute.
-double slope(const std::vector<Sample>& samples, double Sample::*value) {
+double slope(const std::vector<Sample>& samples, double Sample::* value) {
   double minutes = 0, values = 0;
   for (const Sample& sample : samples) {
     minutes += sample.minute;
@@ -61,7 +61,7 @@ double slope(const std::vector<Sample>& samples, double Sample::*value) {
   return above / below;
 }
 
-double median(std::vector<Sample> samples, double Sample::*value) {
+double median(std::vector<Sample> samples, double Sample::* value) {
   std::ranges::sort(samples, {}, [&](const Sample& sample) { return sample.*value; });
   return samples[samples.size() / 2].*value;
 }
@@ -131,7 +131,8 @@ TEST_CASE("in long use neither memory nor descriptors grow") {
       last(samples.end() - quarter, samples.end());
   const double grown = median(last, &Sample::resident_kib) - median(second, &Sample::resident_kib);
   std::cout << fmt::format(
-      "soak: {:.1f} minutes, {} requests; resident {:.0f} KiB, {:+.1f} KiB a minute, {:+.0f} KiB from the second quarter to "
+      "soak: {:.1f} minutes, {} requests; resident {:.0f} KiB, {:+.1f} KiB a minute, {:+.0f} KiB from the second "
+      "quarter to "
       "the last; descriptors {:.0f} to {:.0f}, {:+.3f} a minute\n",
       samples.back().minute, actions, samples.back().resident_kib, slope(settled, &Sample::resident_kib), grown, before,
       samples.back().descriptors, slope(settled, &Sample::descriptors));

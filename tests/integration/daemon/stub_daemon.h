@@ -19,10 +19,10 @@ namespace esper::test {
 
 // What a job of the script does.
 struct StubJob {
-  std::string name{};           // of its run folder, which tells how often it began and ended
-  double seconds = 0;           // that it takes
-  int exit_code = 0;            // that it ends with
-  bool ignores_signals = false; // that ask it to save and stop
+  std::string name{};            // of its run folder, which tells how often it began and ended
+  double seconds = 0;            // that it takes
+  int exit_code = 0;             // that it ends with
+  bool ignores_signals = false;  // that ask it to save and stop
 };
 
 class StubDaemon {

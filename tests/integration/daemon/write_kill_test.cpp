@@ -1,5 +1,5 @@
-// The daemon, or a job's shim, is killed between every pair of database writes and of process starts, and another daemon
-// brings everything to its right end.
+// The daemon, or a job's shim, is killed between every pair of database writes and of process starts, and another
+// daemon brings everything to its right end.
 #include <fmt/core.h>
 #include <signal.h>
 
@@ -42,8 +42,8 @@ class Scenario {
   }
 
   static std::vector<std::pair<StubJob, std::string>> ends() {
-    return {{quick, "succeeded"},  {held, "cancelled"}, {endless, "cancelled"},
-            {failing, "failed"},   {late, "succeeded"}, {hopeless, "failed"}};
+    return {{quick, "succeeded"}, {held, "cancelled"}, {endless, "cancelled"},
+            {failing, "failed"},  {late, "succeeded"}, {hopeless, "failed"}};
   }
 
   StubDaemon daemon;
@@ -123,7 +123,8 @@ bool survives(const std::string& faults) {
 }  // namespace
 
 TEST_CASE("wherever the daemon is killed, the next one brings each job to its right end, once") {
-  const std::string point = GENERATE("jobs.before_commit", "jobs.after_commit", "jobs.before_start", "jobs.after_start");
+  const std::string point =
+      GENERATE("jobs.before_commit", "jobs.after_commit", "jobs.before_start", "jobs.after_start");
   int kills = 0;
   for (int n = 1;; ++n) {
     const std::string faults = fmt::format("{}@{}", point, n);

@@ -11,7 +11,10 @@ using namespace esper::leyline::literals;
 using nlohmann::json;
 
 TEST_CASE("a packet comes back from its line as it was") {
-  leyline::TelemetryPacket packet{.packet_id = "p", .timestamp = "t", .source_subsystem = "tolaria"};
+  leyline::TelemetryPacket packet;
+  packet.packet_id = "p";
+  packet.timestamp = "t";
+  packet.source_subsystem = "tolaria";
   packet.level = leyline::Level::kWarning;
   packet.metrics.push_back(leyline::metric("tolaria.training.loss"_metric, 0.1));
   packet.events.push_back(leyline::event("tolaria.early_stop"_event, leyline::Level::kWarning, {{"epoch", "3"}}));
