@@ -20,6 +20,9 @@
 #include "jobs/api/daemon_routes.h"
 #include "jobs/api/edit_routes.h"
 #include "jobs/api/job_routes.h"
+#include "jobs/api/page_routes.h"
+#include "jobs/api/progress_feed.h"
+#include "jobs/api/progress_routes.h"
 #include "jobs/api/responses.h"
 #include "jobs/api/sweep_routes.h"
 #include "jobs/daemon/token_file.h"
@@ -83,10 +86,15 @@ class Daemon {
   explicit Daemon(const DaemonOptions& options)
       : store_(open_database(options.state_dir + "/jobs.db")),
         sweeps_(store_),
-        queue_(loop_, store_, sweeps_, setup_of(options), [this](const Job& job) { publish(job); }),
+        queue_(loop_, store_, sweeps_, setup_of(options),
+               [this](const Job& job) { publish("job", base::to_json(job)); }),
+        feed_(loop_, store_, progress_,
+              {.any = [this] { return server_.counts().streams > 0; },
+               .publish = [this](const Progress& progress) { publish("progress", base::to_json(progress)); }}),
         job_routes_(store_, queue_),
         edit_routes_(store_, queue_),
         sweep_routes_(sweeps_, queue_),
+        progress_routes_(store_, progress_, [this] { feed_.wake(); }),
         daemon_routes_(store_, queue_, facts_of(options), [this] { stop(); }),
         server_(loop_, [this](const http::Request& request) { return answer(request); }),
         signals_(loop_, SIGTERM, SIGINT, SIGCHLD) {
@@ -94,7 +102,9 @@ class Daemon {
     edit_routes_.add_to(router_);
     sweep_routes_.add_to(router_);
     add_audit_routes(router_, store_);
+    progress_routes_.add_to(router_);
     daemon_routes_.add_to(router_);
+    add_page_routes(router_);
   }
 
   void run(DaemonOptions options) {
@@ -153,8 +163,8 @@ class Daemon {
     });
   }
 
-  void publish(const Job& job) {
-    server_.publish({.id = ++events_, .name = "job", .data = base::json_line(base::to_json(job))});
+  void publish(const std::string& name, const nlohmann::json& data) {
+    server_.publish({.id = ++events_, .name = name, .data = base::json_line(data)});
   }
 
   // After the response to whoever asked.
@@ -166,9 +176,12 @@ class Daemon {
   JobStore store_;
   Sweeps sweeps_;
   Queue queue_;
+  ProgressReader progress_;
+  ProgressFeed feed_;
   JobRoutes job_routes_;
   EditRoutes edit_routes_;
   SweepRoutes sweep_routes_;
+  ProgressRoutes progress_routes_;
   DaemonRoutes daemon_routes_;
   Router router_;
   http::Server server_;
