@@ -61,6 +61,10 @@ ensure_packages() {
   ((${#missing[@]} == 0)) || install_packages "${missing[@]}"
 }
 
+ensure_browser() {
+  command -v chromium >/dev/null || install_packages chromium
+}
+
 # The header below exists only in version 3.
 catch2_present() {
   [[ -e /usr/include/catch2/catch_test_macros.hpp || -e $ROOT/.esper/catch2/usr/include/catch2/catch_test_macros.hpp ]]

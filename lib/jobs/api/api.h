@@ -6,6 +6,7 @@
 #include "jobs/api/daemon_routes.h"
 #include "jobs/api/edit_routes.h"
 #include "jobs/api/job_routes.h"
+#include "jobs/api/progress_routes.h"
 #include "jobs/api/sweep_routes.h"
 
 namespace esper::jobs {
@@ -16,9 +17,13 @@ class Api {
     JobStore& store;
     Sweeps& sweeps;
     Queue& queue;
+    ProgressReader& progress;
   };
-  // `stop` ends the daemon; jobs go on.
-  Api(Parts parts, DaemonFacts facts, std::function<void()> stop);
+  struct Callbacks {
+    std::function<void()> stop;           // ends the daemon; jobs go on
+    std::function<void()> stream_begins;  // before a client begins to listen to events
+  };
+  Api(Parts parts, DaemonFacts facts, Callbacks callbacks);
 
   http::Response answer(const http::Request& request) const;
   const Router& router() const { return router_; }
@@ -27,6 +32,7 @@ class Api {
   JobRoutes jobs_;
   EditRoutes edits_;
   SweepRoutes sweeps_;
+  ProgressRoutes progress_;
   DaemonRoutes daemon_;
   Router router_;
 };

@@ -20,7 +20,6 @@ void DaemonRoutes::add_to(Router& router) {
     stop_();
     return status();
   });
-  router.add("GET", "/v1/events", [](const Request&, std::int64_t) { return http::Response{.is_event_stream = true}; });
 }
 
 http::Response DaemonRoutes::status() const {

@@ -17,6 +17,7 @@
 #include "base/text/json_struct.h"
 #include "http/server.h"
 #include "jobs/api/api.h"
+#include "jobs/api/progress_feed.h"
 #include "jobs/daemon/daemon_reports.h"
 #include "jobs/daemon/token_file.h"
 #include "jobs/database/schema.h"
@@ -78,8 +79,12 @@ class Daemon {
       : store_(open_database(options.state_dir + "/jobs.db")),
         reports_(loop_, report_setup_of(options, std::move(manager)), store_.unfinished()),
         sweeps_(store_),
-        queue_(loop_, store_, sweeps_, setup_of(options), [this](const Job& job) { publish(job); }),
-        api_({store_, sweeps_, queue_}, facts_of(options), [this] { stop(); }),
+        queue_(loop_, store_, sweeps_, setup_of(options), [this](const Job& job) { publish_job(job); }),
+        feed_(loop_, store_, progress_,
+              {.any = [this] { return server_.counts().streams > 0; },
+               .publish = [this](const Progress& progress) { publish("progress", base::to_json(progress)); }}),
+        api_({store_, sweeps_, queue_, progress_}, facts_of(options),
+             {.stop = [this] { stop(); }, .stream_begins = [this] { feed_.wake(); }}),
         server_(loop_, [this](const http::Request& request) { return answer(request); }),
         signals_(loop_, SIGTERM, SIGINT, SIGCHLD) {}
 
@@ -152,9 +157,13 @@ class Daemon {
     return response;
   }
 
-  void publish(const Job& job) {
+  void publish_job(const Job& job) {
     reports_.changed(job);
-    server_.publish({.id = ++events_, .name = "job", .data = base::json_line(base::to_json(job))});
+    publish("job", base::to_json(job));
+  }
+
+  void publish(const std::string& name, const nlohmann::json& data) {
+    server_.publish({.id = ++events_, .name = name, .data = base::json_line(data)});
   }
 
   // After the response to whoever asked.
@@ -167,6 +176,8 @@ class Daemon {
   DaemonReports reports_;
   Sweeps sweeps_;
   Queue queue_;
+  ProgressReader progress_;
+  ProgressFeed feed_;
   Api api_;
   http::Server server_;
   boost::asio::signal_set signals_;

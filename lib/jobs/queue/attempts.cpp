@@ -27,6 +27,7 @@ extern char** environ;
 namespace esper::jobs {
 namespace {
 
+constexpr auto kStopAgain = std::chrono::milliseconds(50);  // processes that are just being started
 constexpr auto kLookAgain = std::chrono::milliseconds(20);  // at a lock whose holder is about to end
 
 // The job sees the GPUs that it has, by their UUIDs: indexes depend on the order in which they are counted. Without any
@@ -89,11 +90,11 @@ std::string lost_run(const Job& job) {
 
 struct Attempts::Watch {
   Watch(boost::asio::io_context& loop, Job watched, base::Descriptor descriptor)
-      : job(std::move(watched)), alive(loop, descriptor.release()), timer(loop) {}
+      : job(std::move(watched)), alive(loop, descriptor.release()), next_look(loop), next_stop(loop) {}
   Job job;
   std::optional<ProcessIdentity> shim;  // where it is known yet
   boost::asio::posix::stream_descriptor alive;
-  boost::asio::steady_timer timer;
+  boost::asio::steady_timer next_look, next_stop;
   bool is_stopping = false;
 };
 
@@ -150,10 +151,18 @@ void Attempts::watch(const Job& job, base::Descriptor alive, std::optional<Proce
 }
 
 void Attempts::await(JobId job) {
-  watches_.at(job)->alive.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                                     [this, job](const boost::system::error_code& error) {
-                                       if (error != boost::asio::error::operation_aborted) look_at(job);
-                                     });
+  Watch& watch = *watches_.at(job);
+  watch.alive.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                         [this, job, attempt = watch.job.attempts](const boost::system::error_code& error) {
+                           if (error == boost::asio::error::operation_aborted) return;
+                           if (find(job, attempt) != nullptr) look_at(job);
+                         });
+}
+
+// A handler that was due when its attempt ended still runs, and may find the next attempt of the job.
+Attempts::Watch* Attempts::find(JobId job, std::int64_t attempt) const {
+  const auto found = watches_.find(job);
+  return found != watches_.end() && found->second->job.attempts == attempt ? found->second.get() : nullptr;
 }
 
 // All processes have closed the FIFO. The lock goes with the last of them, in the same moment or the next.
@@ -166,10 +175,10 @@ void Attempts::look_at(JobId job) {
     ended_(job, end_of(*watch));
     return;
   }
-  auto& timer = found->second->timer;
-  timer.expires_after(kLookAgain);
-  timer.async_wait([this, job](const boost::system::error_code& error) {
-    if (!error) look_at(job);
+  Watch& watch = *found->second;
+  watch.next_look.expires_after(kLookAgain);
+  watch.next_look.async_wait([this, job, attempt = watch.job.attempts](const boost::system::error_code& error) {
+    if (!error && find(job, attempt) != nullptr) look_at(job);
   });
 }
 
@@ -179,14 +188,14 @@ void Attempts::stop(JobId job) {
   Watch& watch = *found->second;
   if (std::exchange(watch.is_stopping, true)) return;
   watch.is_stopping = tell_to_stop(watch);
-  watch.timer.expires_after(watch.is_stopping ? setup_.stop_grace : base::Duration(std::chrono::milliseconds(50)));
-  watch.timer.async_wait([this, job](const boost::system::error_code& error) {
-    const auto left = watches_.find(job);
-    if (error || left == watches_.end()) return;
-    if (left->second->is_stopping) {
+  watch.next_stop.expires_after(watch.is_stopping ? setup_.stop_grace : base::Duration(kStopAgain));
+  watch.next_stop.async_wait([this, job, attempt = watch.job.attempts](const boost::system::error_code& error) {
+    const Watch* left = error ? nullptr : find(job, attempt);
+    if (left == nullptr) return;
+    if (left->is_stopping) {
       kill(job);
     } else {
-      stop(job);  // its processes are just being started
+      stop(job);
     }
   });
 }

@@ -48,6 +48,7 @@ class Attempts {
   base::Descriptor open_alive(const JobFolder& folder) const;
   void watch(const Job& job, base::Descriptor alive, std::optional<ProcessIdentity> shim);
   void await(JobId job);
+  Watch* find(JobId job, std::int64_t attempt) const;
   void look_at(JobId job);
   bool tell_to_stop(Watch& watch) const;
   void kill(JobId job);

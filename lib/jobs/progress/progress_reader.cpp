@@ -1,0 +1,75 @@
+#include "jobs/progress/progress_reader.h"
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/file_system.h"
+#include "config/training_config.h"
+#include "runs/config_text.h"
+
+namespace esper::jobs {
+namespace {
+
+constexpr std::uint64_t kMostConfigBytes = 1 << 20;
+
+std::int64_t count_in(std::string_view text) {
+  std::int64_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::max<std::int64_t>(number, 0) : 0;
+}
+
+// Changes with the file.
+std::string stamp_of(const runs::FolderReader::OpenFile& file) {
+  struct stat status{};
+  if (::fstat(file.descriptor.number(), &status) < 0) throw base::IoError("stat", file.path, errno);
+  return fmt::format("{} {} {}.{}", status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+}  // namespace
+
+ProgressReader::Look ProgressReader::look(const Job& job, std::uint64_t since) {
+  Run& run = run_of(job);
+  try {
+    read(run);
+  } catch (const base::IoError&) {
+    // It is about to be made, or is gone: what was read of it is all that there is.
+  }
+  Look look{run.course.since(since), run.course.revision()};
+  look.progress.job = job.id;
+  look.progress.planned_epochs = run.facts.planned_epochs;
+  look.progress.metric = run.facts.metric;
+  return look;
+}
+
+ProgressReader::Run& ProgressReader::run_of(const Job& job) {
+  if (!runs_.contains(job.id) && runs_.size() >= kMostRuns)
+    runs_.erase(std::ranges::min_element(runs_, {}, [](const auto& entry) { return entry.second.last_used; }));
+  Run& run = runs_[job.id];
+  run.folder = job.run_dir;
+  run.last_used = ++looks_;
+  return run;
+}
+
+void ProgressReader::read(Run& run) {
+  const runs::FolderReader folder(run.folder);
+  read_facts(run, folder);
+  run.tail.look(folder, run.folder, [&](std::string_view line) { run.course.take(line); });
+}
+
+void ProgressReader::read_facts(Run& run, const runs::FolderReader& folder) {
+  const auto file = folder.open("config.yaml");
+  const std::string stamp = stamp_of(file);
+  if (stamp == run.config_stamp) return;
+  run.config_stamp = stamp;
+  run.facts = {};
+  const auto config = runs::ConfigText::read(file.read(0, kMostConfigBytes));
+  if (!config) return;
+  run.facts.planned_epochs = count_in(config->value_of("epochs"));
+  const auto metric = base::from_name<config::Metric>(config->value_of("training.metric"));
+  if (metric) run.facts.metric = base::name_of(*metric);
+}
+
+}  // namespace esper::jobs

@@ -1,0 +1,68 @@
+"""The web page in headless Chromium beside a daemon with jobs: page_test.py PROJECT_ROOT ESPER FOLDER.
+
+FOLDER gets screenshots. Checked: names from outside are text, curves have points, nothing is asked of another origin,
+nothing breaks the page's policy, and the page says when the daemon is gone and finds it again."""
+
+import pathlib
+import signal
+import sys
+
+from browser import Browser
+from live_daemon import LiveDaemon, skip
+
+root, esper, pictures = (pathlib.Path(word) for word in sys.argv[1:4])
+if not Browser.path():
+    skip("chromium is missing; scripts/bootstrap --browser installs it")
+pictures.mkdir(parents=True, exist_ok=True)
+MARKUP = "<img src=x onerror=alert(1)>"
+config = root / "configs" / "run" / "digits.yaml"
+
+
+def text_of(place):
+    return f"document.getElementById('{place}').innerText"
+
+
+with LiveDaemon(esper) as daemon, Browser() as browser:
+    for word in ("--set", "epochs=2"), ("--set", "epochs=3"):
+        daemon.submit(config, "--name", "digits-short", *word, "--set", "device.threads=1")
+    daemon.wait_for(2, {"succeeded"})
+    daemon.submit(root / "configs" / "run" / "digits.yaml", "--name", MARKUP, "--set", "epochs=400", "--set", "device.threads=1")
+    daemon.submit(config, "--name", "waits-for-the-first", "--priority", "-1")
+    daemon.submit(config, "--name", "held-back", "--hold")
+    daemon.submit(config, "--name", MARKUP, "--hold", "--priority", "-2")
+
+    browser.open(f"{daemon.url}/?token={daemon.token}")
+    browser.wait_for(text_of("connection") + " === 'live'")
+    browser.wait_for("document.querySelectorAll('#running svg polyline.training').length === 1", 120)
+    browser.wait_for("document.querySelector('#running polyline.training').points.numberOfItems >= 6", 120)
+    browser.wait_for("document.querySelector('#running polyline.validation').points.numberOfItems >= 6")
+    assert daemon.token not in browser.value("location.href"), "the token stays in the address"
+    assert MARKUP in browser.value(text_of("running")), browser.value(text_of("running"))
+    assert MARKUP in browser.value(text_of("queue")), browser.value(text_of("queue"))
+    assert browser.value("document.querySelectorAll('img').length") == 0, "a name became markup"
+    for word in ("waits-for-the-first", "held-back", "queued", "held"):
+        assert word in browser.value(text_of("queue")), word
+    assert "succeeded" in browser.value(text_of("ended"))
+
+    # Live: a job that is submitted now comes without a reload, and the curve goes on.
+    points = browser.value("document.querySelector('#running polyline.training').points.numberOfItems")
+    daemon.submit(config, "--name", "submitted-now", "--hold")
+    browser.wait_for(text_of("queue") + ".includes('submitted-now')")
+    browser.wait_for(f"document.querySelector('#running polyline.training').points.numberOfItems > {points}")
+    browser.wait_for("document.querySelectorAll('#running tbody tr').length > 0", 300)  # seeds
+
+    browser.look(pictures / "page_light.png", 1100, "light")
+    browser.look(pictures / "page_dark_narrow.png", 400, "dark")
+    wide = browser.value("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wide <= 0, f"a narrow window scrolls {wide} pixels sideways"
+
+    foreign = [url for url in browser.requests if not url.startswith((daemon.url + "/", "data:", "about:"))]
+    assert not foreign, foreign
+    assert not browser.complaints, browser.complaints
+
+    daemon.process.send_signal(signal.SIGTERM)
+    daemon.process.wait(30)
+    browser.wait_for(text_of("connection") + ".includes('no daemon')")
+    daemon.__enter__()
+    browser.wait_for(text_of("connection") + " === 'live'", 90)
+    print(f"{len(browser.requests)} requests, all of {daemon.url}; screenshots in {pictures}")

@@ -1,0 +1,71 @@
+#include "jobs/api/progress_feed.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "jobs/database/schema.h"
+#include "run_telemetry.h"
+#include "support/temporary_folder.h"
+
+using namespace esper;
+using namespace esper::jobs::test;
+using jobs::JobState;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct FeedRoom {
+  test::TemporaryFolder folder;
+  boost::asio::io_context loop{1};
+  jobs::JobStore store{jobs::open_database(folder / "jobs.db")};
+  jobs::ProgressReader reader;
+  std::vector<jobs::Progress> published;
+  bool has_listener = true;
+  jobs::ProgressFeed feed{
+      loop,
+      store,
+      reader,
+      {.any = [this] { return has_listener; }, .publish = [this](const jobs::Progress& p) { published.push_back(p); }}};
+
+  jobs::Job running(const std::string& name) {
+    auto job = *store.submit({.name = name, .config = "c", .folder = "/", .run_dir = folder / name}, {});
+    for (const JobState state : {JobState::kStarting, JobState::kRunning}) {
+      job.state = state;
+      store.save(job);
+    }
+    append(job.run_dir + "/config.yaml", "epochs: 9\n");
+    append(job.run_dir + "/telemetry.jsonl", epoch_line(1, 2));
+    return job;
+  }
+  void pass(std::chrono::milliseconds time) {
+    loop.restart();
+    loop.run_for(time);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("while someone listens, what changed of running jobs is published, and only that") {
+  FeedRoom room;
+  const auto job = room.running("a");
+  room.feed.wake();
+  room.feed.wake();
+  room.pass(1200ms);
+  REQUIRE(room.published.size() == 1);
+  CHECK(room.published[0].job == job.id);
+  CHECK(room.published[0].epoch == std::vector<std::int64_t>{1});
+  append(job.run_dir + "/telemetry.jsonl", epoch_line(2, 1));
+  room.pass(2200ms);
+  REQUIRE(room.published.size() == 2);
+  CHECK(room.published[1].epoch == std::vector<std::int64_t>{2});
+}
+
+TEST_CASE("without listeners there is no timer") {
+  FeedRoom room;
+  room.running("a");
+  room.has_listener = false;
+  room.feed.wake();
+  CHECK(room.loop.run_for(5s) == 1);  // returns when no timer is left
+  CHECK(room.published.empty());
+  room.loop.restart();
+  CHECK(room.loop.run() == 0);
+}

@@ -1,0 +1,97 @@
+#include "jobs/progress/progress_reader.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <ctime>
+
+#include "config/writing/write.h"
+#include "run_telemetry.h"
+#include "support/temporary_folder.h"
+
+using namespace esper;
+using namespace esper::jobs::test;
+using jobs::Job;
+using jobs::ProgressReader;
+
+namespace {
+
+struct RunRoom {
+  test::TemporaryFolder folder;
+  Job job{.id = 7, .run_dir = folder / "run"};
+  ProgressReader reader;
+
+  void add(const std::string& text) const { append(job.run_dir + "/telemetry.jsonl", text); }
+  void add_config(int epochs) const {
+    config::RunConfig config;
+    config.epochs = epochs;
+    append(job.run_dir + "/config.yaml", config::resolved_yaml(config));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a run that is not there yet has no epochs, and then what its folder shows") {
+  RunRoom room;
+  CHECK(room.reader.look(room.job).progress == jobs::Progress{.job = 7});
+  room.add_config(12);
+  CHECK(room.reader.look(room.job).progress.planned_epochs == 12);
+  room.add(epoch_line(1, 2));
+  const auto look = room.reader.look(room.job);
+  CHECK(look.progress.epochs == 1);
+  CHECK(look.progress.planned_epochs == 12);
+  CHECK(look.progress.metric == "accuracy");
+  room.add(epoch_line(2, 1));
+  CHECK(room.reader.look(room.job, look.revision).progress.epoch == std::vector<std::int64_t>{2});
+}
+
+TEST_CASE("what was read stays when the folder goes") {
+  RunRoom room;
+  room.add_config(3);
+  room.add(epoch_line(1, 2));
+  room.reader.look(room.job);
+  std::filesystem::remove_all(room.job.run_dir);
+  CHECK(room.reader.look(room.job).progress.epochs == 1);
+}
+
+TEST_CASE("the runs that were asked for least recently are forgotten") {
+  RunRoom room;
+  room.add_config(3);
+  room.add(epoch_line(1, 2));
+  const auto revision = room.reader.look(room.job).revision;
+  for (jobs::JobId other = 100; other < 100 + 2 * static_cast<jobs::JobId>(ProgressReader::kMostRuns); ++other)
+    room.reader.look({.id = other, .run_dir = "/nowhere"});
+  CHECK(room.reader.look(room.job).revision == revision);  // read anew
+  CHECK(room.reader.look(room.job).progress.epochs == 1);
+}
+
+// Prints what looks take; the limits only find what is many times as slow.
+TEST_CASE("a run of 10,000 epochs is read in milliseconds, and read on in less") {
+  RunRoom room;
+  room.add_config(10'000);
+  // As much as a packet of an epoch has.
+  std::string more;
+  for (int i = 0; i < 110; ++i)
+    more += R"({"name":"tolaria.ledger.share","value":0.123456789,"unit":"ratio","attributes":{"owner":"forward"}},)";
+  std::string text;
+  for (std::uint32_t epoch = 1; epoch <= 10'000; ++epoch) {
+    std::string line = epoch_line(epoch, 1);
+    line.insert(line.find("\"metrics\":[") + 11, more);
+    text += line;
+  }
+  room.add(text);
+  const auto timed = [&](std::uint64_t since) {
+    const std::clock_t began = std::clock();  // of this process: the machine may be busy
+    room.reader.look(room.job, since);
+    return 1000.0 * static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
+  };
+  const double first_ms = timed(0);
+  const double again_ms = timed(0);
+  room.add(epoch_line(10'001, 1));
+  const double more_ms = timed(0);
+  WARN("line of " << text.size() / 10'000 << " bytes; first look " << first_ms << " ms, again " << again_ms
+                  << " ms, one epoch more " << more_ms << " ms");
+  const auto look = room.reader.look(room.job).progress;
+  CHECK(look.epochs == 10'001);
+  CHECK(look.epoch.size() > 300);
+  CHECK(first_ms < 500);
+  CHECK(again_ms < 100);
+}
