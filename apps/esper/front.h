@@ -35,7 +35,6 @@ void add_bench(Front& front);
 void add_baseline(Front& front);
 void add_data_show(CLI::App& data, Front& front);
 void add_daemon(Front& front);
-void add_daemon_install(CLI::App& daemon, Front& front);
 void add_submit(Front& front);
 void add_jobs(Front& front);
 void add_job(Front& front);

@@ -37,6 +37,7 @@ void print_changes(const SetOptions& options, const std::string& request,
 }
 
 int set(const SetOptions& options) {
+  history::require_assignments(options.assignments);
   const auto own = history::read_config_of_run(options.run).config;
   storage::ConfinedFileSystem files(options.run, storage::Owner::kAnyone);
   const auto changes = history::changes_to_request(files, options.run, own, options.assignments);

@@ -19,17 +19,6 @@ bool is_assignment(const std::string& word) {
   return equals != std::string::npos && equals > 0;
 }
 
-void require_assignments(const std::vector<std::string>& words) {
-  std::vector<std::string> wrong;
-  for (const auto& word : words) {
-    if (!is_assignment(word)) wrong.push_back("\"" + word + "\"");
-  }
-  if (wrong.empty()) return;
-  throw base::Error(base::ExitCode::kConfig,
-                    fmt::format("{} {} not KEY=VALUE, like training.optimizer.lr=0.01; these can be changed: {}",
-                                base::joined(wrong), wrong.size() == 1 ? "is" : "are", config::live_fields_text()));
-}
-
 std::string field_of(const std::string& assignment) { return assignment.substr(0, assignment.find('=')); }
 
 // What holds once everything that lies there is accepted.
@@ -66,6 +55,17 @@ RunConfig settings_after(const RunConfig& own, std::vector<std::string> known,
 }
 
 }  // namespace
+
+void require_assignments(const std::vector<std::string>& words) {
+  std::vector<std::string> wrong;
+  for (const auto& word : words) {
+    if (!is_assignment(word)) wrong.push_back("\"" + word + "\"");
+  }
+  if (wrong.empty()) return;
+  throw base::Error(base::ExitCode::kConfig,
+                    fmt::format("{} {} not KEY=VALUE, like training.optimizer.lr=0.01; these can be changed: {}",
+                                base::joined(wrong), wrong.size() == 1 ? "is" : "are", config::live_fields_text()));
+}
 
 std::vector<FieldChange> changes_to_request(base::FileSystem& files, const std::string& run, const RunConfig& own,
                                             const std::vector<std::string>& assignments) {

@@ -21,6 +21,9 @@ constexpr auto json_members(const FieldChange*) {
                     json_member("after", &FieldChange::after)};
 }
 
+// Throws Error{kConfig} where a word is no KEY=VALUE.
+void require_assignments(const std::vector<std::string>& words);
+
 // The assigned fields that get another value than they have, or will have once the requests that lie there are
 // accepted; by name. own: as the run began. Throws ConfigError with all problems, Error and IoError.
 std::vector<FieldChange> changes_to_request(base::FileSystem& files, const std::string& run,

@@ -20,7 +20,7 @@ using base::number_at;
 using base::text_at;
 
 struct AuditOptions {
-  DaemonAddress address;
+  std::shared_ptr<DaemonAddress> address;
   std::int64_t after = 0, limit = 1000;
 };
 
@@ -41,8 +41,8 @@ std::string line_of(const nlohmann::json& line) {
 
 int audit(const AuditOptions& options) {
   const auto answer =
-      ask_daemon(options.address, "GET", fmt::format("/v1/audit?after={}&limit={}", options.after, options.limit));
-  if (options.address.json) {
+      ask_daemon(*options.address, "GET", fmt::format("/v1/audit?after={}&limit={}", options.after, options.limit));
+  if (options.address->json) {
     print_json(answer);
   } else {
     for (const auto& line : answer.at("audit")) print_line(line_of(line));
@@ -52,17 +52,18 @@ int audit(const AuditOptions& options) {
 
 }  // namespace
 
-void add_daemon_audit(CLI::App& daemon, Front& front) {
+void add_daemon_audit(CLI::App& daemon, Front& front, const std::shared_ptr<DaemonAddress>& address) {
   CLI::App* command = add_command(daemon, "audit", "Who asked for what, oldest first",
                                   "esper daemon audit\n         esper daemon audit --after 1000 --json");
   const auto options = std::make_shared<AuditOptions>();
+  options->address = address;
   command->add_option("--after", options->after, "Only lines after this one")
       ->type_name("ID")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--limit", options->limit, "Only so many; default: 1000")
       ->type_name("N")
       ->check(CLI::Range(1, 10000));
-  add_daemon_options(*command, options->address);
+  add_daemon_options(*command, *address);
   command->callback([&front, options] { front.run = [options] { return audit(*options); }; });
 }
 

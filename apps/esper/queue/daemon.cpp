@@ -70,9 +70,8 @@ int report(const DaemonAddress& address, const nlohmann::json& daemon) {
 }
 
 void add_request(CLI::App& daemon, Front& front, const std::string& name, const std::string& help,
-                 const std::string& method, const std::string& target) {
+                 const std::string& method, const std::string& target, const std::shared_ptr<DaemonAddress>& address) {
   CLI::App* command = add_command(daemon, name, help, "esper daemon " + name);
-  const auto address = std::make_shared<DaemonAddress>();
   add_daemon_options(*command, *address);
   command->callback([&front, address, method, target] {
     front.run = [address, method, target] { return report(*address, ask_daemon(*address, method, target)); };
@@ -113,12 +112,14 @@ void add_daemon(Front& front) {
       ->type_name("N")
       ->group("");
   command->require_subcommand(0, 1);
-  add_request(*command, front, "status", "What the daemon has", "GET", "/v1/daemon");
-  add_request(*command, front, "drain", "Begin no further job; what runs goes on", "POST", "/v1/daemon/drain");
+  // One for all: --state-dir may stand before the subcommand.
+  const std::shared_ptr<DaemonAddress> address(options, &options->address);
+  add_request(*command, front, "status", "What the daemon has", "GET", "/v1/daemon", address);
+  add_request(*command, front, "drain", "Begin no further job; what runs goes on", "POST", "/v1/daemon/drain", address);
   add_request(*command, front, "stop", "End the daemon; running jobs go on, and the next daemon finds them", "POST",
-              "/v1/daemon/stop");
-  add_daemon_audit(*command, front);
-  add_daemon_install(*command, front);
+              "/v1/daemon/stop", address);
+  add_daemon_audit(*command, front, address);
+  add_daemon_install(*command, front, address);
   command->callback([&front, options] {
     if (!front.run) front.run = [options] { return run(*options); };
   });

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "esper/front.h"
 #include "esper/queue/daemon_client.h"
+#include "esper/queue/job_commands.h"
 #include "esper/run_options.h"
 #include "jobs/daemon/daemon_config.h"
 #include "jobs/daemon/service_unit.h"
@@ -16,7 +17,7 @@ namespace esper {
 namespace {
 
 struct InstallOptions {
-  DaemonAddress address;
+  std::shared_ptr<DaemonAddress> address;
   std::string config;
   bool print_only = false, replace = false;
 };
@@ -36,7 +37,7 @@ std::string unit_path() {
 }
 
 jobs::ServicePlan plan_of(const InstallOptions& options) {
-  jobs::ServicePlan plan{.program = own_program(), .state_dir = state_dir_of(options.address), .config = {}};
+  jobs::ServicePlan plan{.program = own_program(), .state_dir = state_dir_of(*options.address), .config = {}};
   if (options.config.empty()) {
     jobs::daemon_config_of(plan.state_dir);
   } else {
@@ -52,7 +53,7 @@ void write_unit(const InstallOptions& options, const std::string& text) {
   const std::string path = unit_path();
   const auto on_different = options.replace ? jobs::OnDifferent::kReplace : jobs::OnDifferent::kRefuse;
   const bool is_new = jobs::install_unit(path, text, on_different) == jobs::Installation::kWritten;
-  if (options.address.json) {
+  if (options.address->json) {
     print_json({{"unit", path}, {"written", is_new}});
     return;
   }
@@ -81,11 +82,12 @@ int install(const InstallOptions& options) {
 
 }  // namespace
 
-void add_daemon_install(CLI::App& daemon, Front& front) {
+void add_daemon_install(CLI::App& daemon, Front& front, const std::shared_ptr<DaemonAddress>& address) {
   CLI::App* command = add_command(daemon, "install", "Write a systemd user unit that runs the daemon",
                                   "esper daemon install --config daemon.yaml");
   const auto options = std::make_shared<InstallOptions>();
-  add_daemon_options(*command, options->address);
+  options->address = address;
+  add_daemon_options(*command, *address);
   command->add_option("--config", options->config, "Configuration file for that daemon")
       ->type_name("FILE")
       ->check(refuse_empty);

@@ -15,6 +15,7 @@ void print_job(const DaemonAddress& address, const nlohmann::json& job);
 void add_job_priority(CLI::App& job, Front& front);
 void add_job_edit(CLI::App& job, Front& front);
 void add_job_set(CLI::App& job, Front& front);
-void add_daemon_audit(CLI::App& daemon, Front& front);
+void add_daemon_audit(CLI::App& daemon, Front& front, const std::shared_ptr<DaemonAddress>& address);
+void add_daemon_install(CLI::App& daemon, Front& front, const std::shared_ptr<DaemonAddress>& address);
 
 }  // namespace esper

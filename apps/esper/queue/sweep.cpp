@@ -158,7 +158,10 @@ void add_submission_options(CLI::App& command, const Shared& options) {
   jobs::SweepSubmission& submission = options->submission;
   command.add_option("file", options->file, "Sweep file")->type_name("FILE");
   command.add_option("--priority", submission.priority, "Of its jobs; default: 0")->type_name("N");
-  command.add_option("--gpus", submission.gpus, "How many GPUs each job gets; default: 0")
+  submission.gpus = jobs::kGpusByDevice;
+  command
+      .add_option("--gpus", submission.gpus,
+                  "How many GPUs each job gets; default: by device.kind, as for esper submit")
       ->type_name("N")
       ->check(CLI::Range(0, 64));
   command.add_flag("--hold", submission.hold, "Begin no job until `esper sweep resume`");

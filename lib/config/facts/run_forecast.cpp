@@ -22,7 +22,7 @@ constexpr int kThreadsWhereAll = 4;  // counted for device.threads 0
 // The compiler's worker beside it: Python with PyTorch, or the C++ compiler that it starts.
 constexpr std::int64_t kCompilerBytes = 1600 * kMebibyte;
 // Beside the tensors of a process that uses a GPU, on the host and on the device: libraries, context, workspaces. From
-// published figures; nothing of this was measured on a GPU.
+// assumptions; nothing of this was measured on a GPU.
 constexpr std::int64_t kCudaHostBytes = 2 * kGibibyte;
 constexpr std::int64_t kCudaDeviceBytes = 1 * kGibibyte;
 

@@ -32,6 +32,8 @@ http::Response Api::answer(const http::Request& request) const {
     return router_.answer(request);
   } catch (const DatabaseError& error) {
     return refusal(error.out_of_space() ? kNoRoom : kTryLater, error.what());
+  } catch (const base::ConfigError& error) {  // a stored sweep that this version does not take any more
+    return refusal(409, error.what());
   }
 }
 

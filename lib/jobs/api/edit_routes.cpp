@@ -35,6 +35,7 @@ bool has_run_folder(const Job& job) {
 
 int status_of(ExitCode code) {
   if (code == ExitCode::kConfig) return 400;
+  if (code == ExitCode::kResources) return 507;
   return code == ExitCode::kTryAgain ? 503 : 409;
 }
 
@@ -67,6 +68,8 @@ Response EditRoutes::set(const Request& request, JobId id) {
     return refusal(409, fmt::format("job {} has succeeded: it trains no more", id));
   try {
     return set_in_run(*job, asked->assignments, uid_of(request));
+  } catch (const DatabaseError&) {
+    throw;
   } catch (const base::Error& error) {  // also ConfigError, with one line for each problem
     return refusal(status_of(error.code()), error.what());
   }
@@ -83,8 +86,8 @@ Response EditRoutes::set_in_run(const Job& job, const std::vector<std::string>& 
   const auto changes = history::changes_to_request(files, job.run_dir, own, assignments);
   std::string path;
   if (!changes.empty()) {
-    store_.note(asked_now(uid, "set", base::joined(assignments, " ")), job.id);
     path = history::publish_request(files, job.run_dir, history::settings_of(changes), kLockPatience).path;
+    store_.note(asked_now(uid, "set", base::joined(assignments, " ")), job.id);
   }
   return json_response({{"job", job.id},
                         {"run_dir", job.run_dir},

@@ -4,6 +4,9 @@
 #include <chrono>
 #include <utility>
 
+#include "base/error.h"
+#include "nissa/log.h"
+
 namespace esper::jobs {
 namespace {
 
@@ -17,7 +20,11 @@ void ProgressFeed::wake() {
   timer_.async_wait([this](const boost::system::error_code& error) {
     is_awake_ = false;
     if (error || !listeners_.any()) return;
-    look();
+    try {
+      look();
+    } catch (const base::Error& failed) {
+      nissa::log::warning(std::string("progress cannot be read: ") + failed.what());
+    }
     wake();
   });
 }

@@ -76,7 +76,8 @@ std::string mistakes_in(const SweepSubmission& submission) {
   std::vector<std::string> mistakes;
   if (!is_folder(submission.folder)) mistakes.push_back("folder: needs the absolute path of a folder that exists");
   if (!is_absolute_path(submission.runs_dir)) mistakes.push_back("runs_dir: needs an absolute path");
-  if (submission.gpus < 0) mistakes.push_back("gpus: may not be below 0");
+  if (submission.gpus < kGpusByDevice)
+    mistakes.push_back("gpus: may not be below -1, which is by the run file's device");
   const auto read = sweep::read_stored_sweep({submission.sweep, submission.run_file}, kMostChecked);
   for (const auto& problem : read.problems) mistakes.push_back(base::to_string(problem));
   return base::joined(mistakes, "; ");

@@ -28,6 +28,7 @@ namespace esper::jobs {
 namespace {
 
 constexpr auto kStopAgain = std::chrono::milliseconds(50);  // processes that are just being started
+constexpr auto kKillAgain = std::chrono::seconds(10);
 constexpr auto kLookAgain = std::chrono::milliseconds(20);  // at a lock whose holder is about to end
 
 // The job sees the GPUs that it has, by their UUIDs: indexes depend on the order in which they are counted. Without any
@@ -50,8 +51,7 @@ bool has_run(const std::string& run_dir) {
 }
 
 std::vector<std::string> command_of(const std::string& program, const Job& job, const JobFolder& folder) {
-  // A run folder that is there at the first attempt is somebody else's run: training into it is refused.
-  if (job.attempts > 1 && has_run(job.run_dir)) {
+  if (has_run(job.run_dir)) {
     std::vector<std::string> command{program, "train", "--resume", job.run_dir, "--trust-program"};
     if (job.epochs > 0) command.insert(command.end(), {"--set", fmt::format("epochs={}", job.epochs)});
     return command;
@@ -82,8 +82,12 @@ std::string newest_checkpoint(const std::string& run_dir) {
 
 }  // namespace
 
-std::string lost_run(const Job& job) {
-  if (job.checkpoint.empty() || has_run(job.run_dir)) return "";
+std::string wrong_run(const Job& job) {
+  const bool is_there = has_run(job.run_dir);
+  if (job.attempts == 0 && is_there)
+    return fmt::format("its run folder {} has a run that is not this job's: submit it with another --run-dir",
+                       job.run_dir);
+  if (job.checkpoint.empty() || is_there) return "";
   return fmt::format("its run folder {} is gone, with its checkpoints; esper job retry {} begins a new one",
                      job.run_dir, job.id);
 }
@@ -128,10 +132,12 @@ void Attempts::start(const Job& job, const std::string& run_file, const std::vec
   if (const auto rotated = rotate_log(folder.output(), setup_.log_max_bytes); !rotated)
     nissa::log::warning(rotated.error());
   auto alive = open_alive(folder);
+  auto watch = std::make_unique<Watch>(loop_, job, std::move(alive));
   kill_point("jobs.before_start");
   const pid_t shim = start_shim(folder, setup_.program, std::move(lock));
   kill_point("jobs.after_start");
-  watch(job, std::move(alive), identity_of(shim));
+  watch->shim = identity_of(shim);
+  await(std::move(watch));
 }
 
 std::optional<AttemptEnd> Attempts::adopt(const Job& job) {
@@ -139,19 +145,16 @@ std::optional<AttemptEnd> Attempts::adopt(const Job& job) {
   storage::ensure_folder(storage::real_file_system(), folder.path);
   auto alive = open_alive(folder);
   // After the FIFO was opened: of those that ended before, it tells nothing.
-  if (try_lock(folder).is_open()) return end_of(Watch(loop_, job, std::move(alive)));
-  watch(job, std::move(alive), std::nullopt);
+  auto watch = std::make_unique<Watch>(loop_, job, std::move(alive));
+  if (try_lock(folder).is_open()) return end_of(*watch);
+  await(std::move(watch));
   return std::nullopt;
 }
 
-void Attempts::watch(const Job& job, base::Descriptor alive, std::optional<ProcessIdentity> shim) {
-  watches_[job.id] = std::make_unique<Watch>(loop_, job, std::move(alive));
-  watches_[job.id]->shim = std::move(shim);
-  await(job.id);
-}
-
-void Attempts::await(JobId job) {
-  Watch& watch = *watches_.at(job);
+void Attempts::await(std::unique_ptr<Watch> made) {
+  const JobId job = made->job.id;
+  Watch& watch = *made;
+  watches_[job] = std::move(made);
   watch.alive.async_wait(boost::asio::posix::stream_descriptor::wait_read,
                          [this, job, attempt = watch.job.attempts](const boost::system::error_code& error) {
                            if (error == boost::asio::error::operation_aborted) return;
@@ -188,16 +191,19 @@ void Attempts::stop(JobId job) {
   Watch& watch = *found->second;
   if (std::exchange(watch.is_stopping, true)) return;
   watch.is_stopping = tell_to_stop(watch);
-  watch.next_stop.expires_after(watch.is_stopping ? setup_.stop_grace : base::Duration(kStopAgain));
-  watch.next_stop.async_wait([this, job, attempt = watch.job.attempts](const boost::system::error_code& error) {
-    const Watch* left = error ? nullptr : find(job, attempt);
-    if (left == nullptr) return;
-    if (left->is_stopping) {
-      kill(job);
-    } else {
-      stop(job);
-    }
-  });
+  await_stop(watch, watch.is_stopping ? setup_.stop_grace : base::Duration(kStopAgain));
+}
+
+void Attempts::await_stop(Watch& watch, base::Duration time) {
+  watch.next_stop.expires_after(time);
+  watch.next_stop.async_wait(
+      [this, job = watch.job.id, attempt = watch.job.attempts](const boost::system::error_code& error) {
+        Watch* left = error ? nullptr : find(job, attempt);
+        if (left == nullptr) return;
+        if (!left->is_stopping) return stop(job);
+        kill(job);
+        await_stop(*left, kKillAgain);
+      });
 }
 
 // False: which process its shim is cannot be known yet. The shim tells the trainer; where the shim has ended, the
@@ -221,7 +227,10 @@ AttemptEnd Attempts::end_of(const Watch& watch) const {
   AttemptEnd end{.checkpoint = newest_checkpoint(watch.job.run_dir)};
   const auto record = read_exit(folder_of(watch.job.id), watch.job.attempts);
   const bool is_done = record && record->exit_code == static_cast<int>(base::ExitCode::kDone);
-  if (!is_done) end.problem = lost_run(watch.job);
+  try {
+    if (!is_done) end.problem = wrong_run(watch.job);
+  } catch (const base::IoError&) {  // the folder cannot be looked at now: the next attempt says so
+  }
   if (!record || !end.problem.empty()) return end;
   end.exit_code = record->exit_code;
   end.signal = record->signal;

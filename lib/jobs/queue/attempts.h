@@ -14,9 +14,9 @@
 
 namespace esper::jobs {
 
-// The job has a checkpoint, and its run folder is gone, which must not become a training from the beginning unasked:
-// what to tell the user; empty: it is there.
-std::string lost_run(const Job& job);
+// Why the job cannot train in its run folder, as text for its user: the run there was made by others, or the run that
+// it had is gone, which must not become a training from the beginning unasked. Empty: it can. Throws base::IoError.
+std::string wrong_run(const Job& job);
 
 class Attempts {
  public:
@@ -46,8 +46,8 @@ class Attempts {
  private:
   struct Watch;
   base::Descriptor open_alive(const JobFolder& folder) const;
-  void watch(const Job& job, base::Descriptor alive, std::optional<ProcessIdentity> shim);
-  void await(JobId job);
+  void await(std::unique_ptr<Watch> made);
+  void await_stop(Watch& watch, base::Duration time);
   Watch* find(JobId job, std::int64_t attempt) const;
   void look_at(JobId job);
   bool tell_to_stop(Watch& watch) const;

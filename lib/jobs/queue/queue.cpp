@@ -5,6 +5,7 @@
 #include <boost/asio/post.hpp>
 #include <utility>
 
+#include "base/file_system.h"
 #include "base/names.h"
 #include "jobs/job/job_states.h"
 #include "nissa/log.h"
@@ -34,7 +35,7 @@ Queue::Queue(boost::asio::io_context& loop, JobStore& store, Sweeps& sweeps, Que
 void Queue::recover() {
   updates_.recover();
   for (const Job& job : store_.list({.states = kActiveStates})) {
-    if (auto end = attempts_.adopt(job)) {
+    if (auto end = adopted_end(job)) {
       end->never_began = job.state == S::kStarting && !end->exit_code && end->signal == 0 && end->problem.empty() &&
                          !read_process(attempts_.folder_of(job.id), job.attempts);
       ends_[job.id] = *end;
@@ -44,6 +45,15 @@ void Queue::recover() {
   }
   sweeps_.recover();
   schedule();
+}
+
+// A folder that cannot be used keeps no other job from being adopted: this one is started again when it can.
+std::optional<AttemptEnd> Queue::adopted_end(const Job& job) {
+  try {
+    return attempts_.adopt(job);
+  } catch (const base::IoError& error) {
+    return AttemptEnd{.problem = error.what(), .never_began = true};
+  }
 }
 
 base::Expected<std::vector<Job>> Queue::submit(const Submission& submission, std::int64_t uid) {
@@ -95,12 +105,13 @@ void Queue::schedule() {
   });
 }
 
-// What is not written because the disk is full is done again until it is: nothing of it is lost meanwhile.
+// What cannot be written or read, as on a full disk, is done again until it can: nothing of it is lost meanwhile.
 void Queue::look_or_put_off() {
   try {
     look();
     trouble_.clear();
-  } catch (const DatabaseError& error) {
+  } catch (const base::Error& error) {
+    if (error.code() == base::ExitCode::kBug) throw;
     if (trouble_ != error.what()) nissa::log::warning(fmt::format("{}; tried again each second", error.what()));
     trouble_ = error.what();
     wait_out_trouble_.expires_after(kAfterTrouble);
@@ -122,6 +133,10 @@ void Queue::settle_ends() {
     const auto first = ends_.begin();
     const Job before = *store_.find(first->first);
     const AttemptEnd& end = first->second;
+    if (!is_active(before.state) && before.state != S::kQueued) {  // its user was faster
+      ends_.erase(first);
+      continue;
+    }
     const Job job = updates_.save_end(before, end, restarts_);
     const bool is_trouble = end.never_began && !end.problem.empty();
     if (job.state == S::kQueued && before.purpose == StopPurpose::kNone)
@@ -131,10 +146,10 @@ void Queue::settle_ends() {
 }
 
 void Queue::drive_sweeps() {
-  for (const Job& job : sweeps_.drive(asked_now(0, "").at_ms)) {
-    updates_.announce(job);
+  const auto changed = sweeps_.drive(asked_now(0, "").at_ms);
+  for (const Job& job : changed)
     if (job.state == S::kStopping) attempts_.stop(job.id);
-  }
+  for (const Job& job : changed) updates_.announce(job);
 }
 
 void Queue::ended(JobId id, const AttemptEnd& end) {

@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,7 @@ class Queue {
   void look_or_put_off();
   void settle_ends();
   void drive_sweeps();
+  std::optional<AttemptEnd> adopted_end(const Job& job);
   void ended(JobId id, const AttemptEnd& end);
 
   boost::asio::io_context& loop_;

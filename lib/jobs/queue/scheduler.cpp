@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/system/system_error.hpp>
 #include <cerrno>
 #include <system_error>
 
@@ -21,7 +22,9 @@ constexpr int kMostForecastAtOnce = 16;
 
 // What a machine lacks for a while.
 bool may_pass(int error) {
-  constexpr std::array kPassing{ENOSPC, EDQUOT, EFBIG, ENOMEM, EAGAIN, EMFILE, ENFILE};
+  // The last ones: the program is being replaced, or a file system does not answer.
+  constexpr std::array kPassing{ENOSPC, EDQUOT, EFBIG,   ENOMEM, EAGAIN, EMFILE,
+                                ENFILE, ENOENT, ETXTBSY, EACCES, EIO,    ESTALE};
   return std::ranges::find(kPassing, error) != kPassing.end();
 }
 
@@ -124,22 +127,24 @@ void Scheduler::stop(Job job, StopPurpose purpose) {
 }
 
 void Scheduler::start(Job job, const std::vector<std::int64_t>& gpus) {
-  if (auto lost = lost_run(job); !lost.empty())
-    return callbacks_.ended(job.id, {.problem = std::move(lost), .checkpoint = job.checkpoint});
-  job.state = S::kStarting;
-  job.gpus = gpus;
-  job.reason.clear();
-  ++job.attempts;
-  job.started_ms = asked_now(0, "").at_ms;
-  updates_.save(job);
   try {
-    attempts_.start(job, forecasts_.run_file_of(job), observer_.uuids_of(job.gpus));
+    if (auto wrong = wrong_run(job); !wrong.empty()) return callbacks_.ended(job.id, {.problem = std::move(wrong)});
+    const std::string run_file = forecasts_.run_file_of(job);
+    job.state = S::kStarting;
+    job.gpus = gpus;
+    job.reason.clear();
+    ++job.attempts;
+    job.started_ms = asked_now(0, "").at_ms;
+    updates_.save(job);
+    attempts_.start(job, run_file, observer_.uuids_of(job.gpus));
   } catch (const base::ConfigError& error) {
     return callbacks_.ended(job.id, {.problem = error.what()});
-  } catch (const std::system_error& error) {
-    return callbacks_.ended(job.id, failed_start(error.code().value(), error.what()));
   } catch (const base::IoError& error) {
     return callbacks_.ended(job.id, failed_start(error.error_number(), error.what()));
+  } catch (const std::system_error& error) {
+    return callbacks_.ended(job.id, failed_start(error.code().value(), error.what()));
+  } catch (const boost::system::system_error& error) {
+    return callbacks_.ended(job.id, failed_start(error.code().value(), error.what()));
   }
   job.state = S::kRunning;
   updates_.save(job);

@@ -120,9 +120,19 @@ std::optional<JobId> JobStore::known(const std::string& token) {
   return row.bind(token).step() ? std::optional(row.integer(0)) : std::nullopt;
 }
 
+// Two jobs that train in one run folder would continue each other's runs.
+std::string JobStore::why_not_there(const std::string& run_dir) {
+  if (run_dir.empty()) return "";
+  auto row = database_.prepare(
+      "SELECT id FROM jobs WHERE run_dir = ? AND state NOT IN ('succeeded', 'failed', 'cancelled', 'diverged')");
+  if (!row.bind(run_dir).step()) return "";
+  return fmt::format("run_dir: {} is the run folder of job {}, which has not ended", run_dir, row.integer(0));
+}
+
 base::Expected<JobId> JobStore::add(const Submission& submission, const Asked& asked) {
   if (const auto made = known(submission.token)) return *made;
   if (auto why = why_not_after(database_, 0, submission.after); !why.empty()) return base::failure(std::move(why));
+  if (auto why = why_not_there(submission.run_dir); !why.empty()) return base::failure(std::move(why));
   const JobId id = insert(submission, asked);
   database_.prepare("UPDATE jobs SET run_dir = ? WHERE id = ?").bind(named_run(submission, id)).bind(id).run();
   database_.prepare("INSERT INTO configs (job, yaml) VALUES (?, ?)").bind(id).bind(submission.config).run();

@@ -62,6 +62,7 @@ class JobStore {
   base::Expected<JobId> add(const Submission& submission, const Asked& asked);
   JobId insert(const Submission& submission, const Asked& asked);
   void update(const Job& job);
+  std::string why_not_there(const std::string& run_dir);
 
   mutable Database database_;  // reading prepares statements
 };

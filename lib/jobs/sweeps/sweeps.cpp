@@ -175,13 +175,16 @@ void Sweeps::recover() {
 }
 
 std::vector<Job> Sweeps::drive(std::int64_t now_ms) {
-  for (const SweepId id : std::exchange(due_, {})) {
+  while (!due_.empty()) {  // those that cannot be written stay due
+    const SweepId id = *due_.begin();
     const auto sweep = store_.find(id);
-    if (!sweep || sweep->state == SweepState::kHeld || sweep->state == SweepState::kCancelled) continue;
-    if (const auto loaded = try_load(id)) drive_one(*sweep, loaded->sweep, now_ms);
+    const bool waits = !sweep || sweep->state == SweepState::kHeld || sweep->state == SweepState::kCancelled;
+    if (const auto loaded = waits ? nullptr : try_load(id)) drive_one(*sweep, loaded->sweep, now_ms);
+    due_.erase(id);
   }
   std::vector<Job> jobs;
-  for (const JobId id : std::exchange(changed_, {})) jobs.push_back(*jobs_.find(id));
+  for (const JobId id : changed_) jobs.push_back(*jobs_.find(id));
+  changed_.clear();
   return jobs;
 }
 

@@ -24,13 +24,15 @@ std::vector<std::string> describe(const std::string& command) {
 }  // namespace
 
 TEST_CASE("the help of every command is the approved one, with an example") {
-  const std::string command = GENERATE(
-      "", "train", "evaluate", "why-slow", "config", "config check", "config show", "config explain", "config schema",
-      "config diff", "telemetry", "telemetry list", "telemetry diff", "topo", "topo log", "topo show", "topo diff",
-      "runs", "runs list", "runs show", "runs compare", "runs rm", "runs gc", "receipt", "fork", "set", "submit",
-      "jobs", "job", "job show", "job wait", "job cancel", "job pause", "job resume", "job retry", "job priority",
-      "logs", "daemon", "daemon status", "daemon drain", "daemon stop", "doctor", "completion", "bench", "baseline",
-      "baseline save", "baseline check", "baseline list", "baseline show", "baseline diff");
+  const std::string command =
+      GENERATE("", "train", "evaluate", "why-slow", "config", "config check", "config show", "config explain",
+               "config schema", "config diff", "telemetry", "telemetry list", "telemetry diff", "topo", "topo log",
+               "topo show", "topo diff", "runs", "runs list", "runs show", "runs compare", "runs rm", "runs gc",
+               "receipt", "fork", "set", "submit", "jobs", "job", "job show", "job wait", "job cancel", "job pause",
+               "job hold", "job resume", "job retry", "job priority", "job edit", "job set", "sweep", "sweep list",
+               "sweep show", "sweep cancel", "sweep resume", "logs", "attach", "daemon", "daemon status",
+               "daemon drain", "daemon stop", "daemon audit", "daemon install", "doctor", "completion", "bench",
+               "baseline", "baseline save", "baseline check", "baseline list", "baseline show", "baseline diff");
   CAPTURE(command);
   std::vector<std::string> arguments = describe(command);
   arguments.push_back("--help");

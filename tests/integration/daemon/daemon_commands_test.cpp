@@ -32,6 +32,20 @@ struct Submitter {
   }
 };
 
+// Waits, for two minutes at most, until the run has a checkpoint whose name sorts behind this one.
+void wait_for_checkpoint_after(const std::filesystem::path& run, const std::string& name) {
+  const auto deadline = std::chrono::steady_clock::now() + 120s;
+  while (std::chrono::steady_clock::now() < deadline) {
+    std::error_code none_yet;
+    for (const auto& entry : std::filesystem::directory_iterator(run / "checkpoints", none_yet)) {
+      const auto found = entry.path().filename().string();
+      if (found.starts_with("epoch-") && found.find('.') == std::string::npos && found > name) return;
+    }
+    std::this_thread::sleep_for(5ms);
+  }
+  FAIL("there is no checkpoint after " << name);
+}
+
 }  // namespace
 
 TEST_CASE("one submit starts a daemon, trains and succeeds") {
@@ -68,15 +82,15 @@ TEST_CASE("a paused job goes on where it was, and a cancelled one does not") {
   Submitter submit{daemon};
   const int job = submit(kEndless);
   REQUIRE(daemon.wait_for_state(job, "running"));
-  std::this_thread::sleep_for(1s);
+  wait_for_checkpoint_after(daemon.room.run("submitted1"), "");
   daemon.tell({"job", "pause", std::to_string(job)});
   REQUIRE(daemon.wait_for_state(job, "paused"));
   CHECK(!daemon.is_alive(job));
-  const auto saved = daemon.job(job)["checkpoint"];
+  const auto saved = daemon.job(job)["checkpoint"].get<std::string>();
   CHECK(saved != "");
   daemon.tell({"job", "resume", std::to_string(job)});
   REQUIRE(daemon.wait_for_state(job, "running"));
-  std::this_thread::sleep_for(1s);
+  wait_for_checkpoint_after(daemon.room.run("submitted1"), saved);
   daemon.tell({"job", "cancel", std::to_string(job)});
   REQUIRE(daemon.wait_for_state(job, "cancelled"));
   CHECK(daemon.job(job)["checkpoint"] > saved);
@@ -148,7 +162,21 @@ TEST_CASE("a run that somebody else made is not continued by a job that names it
   REQUIRE(train(submit.config, taken, {"epochs=1", "device.threads=1"}).exit_code == 0);
   const int job = submit(kShort);
   REQUIRE(daemon.wait_for_state(job, "failed"));
-  CHECK(daemon.job(job)["exit_code"] == 2);
+  CHECK(daemon.job(job)["reason"].get<std::string>().find("not this job's") != std::string::npos);
+  daemon.tell({"job", "retry", std::to_string(job)});
+  REQUIRE(daemon.wait_for_state(job, "failed"));
+  CHECK(daemon.job(job)["attempts"] == 0);
+}
+
+TEST_CASE("two jobs that have not ended do not share a run folder") {
+  DaemonRoom daemon;
+  daemon.start();
+  Submitter submit{daemon};
+  submit(kShort + Words{"--hold"});
+  submit.number = 0;  // the same folder
+  const auto refused = daemon.ask(Words{"submit", submit.config, "--run-dir", daemon.room.run("submitted1").string()});
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("run folder of job 1") != std::string::npos);
 }
 
 TEST_CASE("the run file of the time of submission is what runs") {

@@ -53,8 +53,8 @@ nlohmann::ordered_json json_of(const Scorecard& score) {
 void write_scorecard(const Scorecard& score) {
   const char* folder = std::getenv("ESPER_ARTEFACTS");
   const auto text = json_of(score).dump(1);
-  std::ofstream(std::string(folder == nullptr ? ESPER_BINARY_DIR : folder) + "/daemon_kill_scorecard.json") << text
-                                                                                                            << '\n';
+  std::ofstream(std::string(folder == nullptr ? ESPER_BINARY_DIR : folder) + "/daemon_kill_scorecard.json")
+      << text << '\n';
   std::cout << text << '\n';
 }
 

@@ -80,7 +80,7 @@ TEST_CASE("what an earlier daemon left of its lock and its socket keeps no daemo
 
 TEST_CASE("a trainer that does not hear is killed after its time, also one whose shim is gone") {
   StubDaemon daemon;
-  daemon.options.stop_grace = 300ms;
+  daemon.options.config.stop_grace = 300ms;
   daemon.start();
   StubJob deaf{"deaf", 600};
   deaf.ignores_signals = true;

@@ -16,7 +16,7 @@
 #include "http/client.h"
 #include "http/unix_address.h"
 #include "jobs/daemon/daemon.h"
-#include "unit/http/running_server.h"
+#include "support/raw_client.h"
 
 using namespace esper::test;
 using namespace std::chrono_literals;

@@ -59,7 +59,7 @@ void work(const StubDaemon& daemon, int number, Client& client) {
 
 TEST_CASE("16 clients with 10,000 requests: nothing acknowledged is missing, and each job's history is legal") {
   StubDaemon daemon;
-  daemon.options.threads = 1;
+  daemon.options.config.threads = 1;
   daemon.start();
   const StubJob first{"first", 600};
   daemon.submit(first);  // the others wait behind it

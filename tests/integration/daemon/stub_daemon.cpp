@@ -44,8 +44,8 @@ StubDaemon::StubDaemon() {
   options.state_dir = (room.path / "state").string();
   options.program = room.write("stub", std::string(kScript));
   options.version = "test";
-  options.restarts.first_delay = 10ms;
-  options.threads = 2;
+  options.config.restart_delay = 10ms;
+  options.config.threads = 2;
   std::filesystem::permissions(options.program, std::filesystem::perms::owner_all);
 }
 

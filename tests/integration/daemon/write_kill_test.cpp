@@ -140,7 +140,7 @@ TEST_CASE("wherever a shim is killed, its job begins again or ends, and nothing 
   const std::string point = GENERATE("jobs.shim_begins", "jobs.shim_has_trainer", "jobs.shim_saw_end");
   CAPTURE(point);
   StubDaemon daemon;
-  daemon.options.restarts.first_delay = std::chrono::hours(1);
+  daemon.options.config.restart_delay = std::chrono::hours(1);
   daemon.faults = point + "@1";
   daemon.start();
   const StubJob job{"one", 0.2};

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "base/quantity.h"
-#include "http/client_socket.h"
 #include "http/server.h"
+#include "support/raw_client.h"
 #include "support/temporary_folder.h"
 
 namespace esper::test {
@@ -40,25 +40,6 @@ class RunningServer {
   TemporaryFolder folder_;
   std::unique_ptr<Parts> parts_;
   pid_t thread_ = 0;
-};
-
-class RawClient {
- public:
-  explicit RawClient(const http::Endpoint& endpoint);
-  // Whether all was taken.
-  bool send(std::string_view bytes, base::Duration timeout);
-  bool send(std::string_view bytes);
-  // Tells the server that no more will come.
-  void end_input();
-  // What comes until the server closes the connection; its last words say so where it did not, or did it with a reset.
-  std::string read_all();
-  // What comes, up to and with `end`; all there was where the connection ended before.
-  std::string read_until(std::string_view end);
-  bool is_closed_within(base::Duration timeout);
-  int number() const { return connection_.number(); }
-
- private:
-  base::Descriptor connection_;
 };
 
 }  // namespace esper::test
