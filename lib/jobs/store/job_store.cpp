@@ -10,6 +10,7 @@
 #include "jobs/job/job_states.h"
 #include "jobs/job/repeat.h"
 #include "jobs/store/dependencies.h"
+#include "jobs/store/run_stamp.h"
 #include "jobs/store/stored_name.h"
 
 namespace esper::jobs {
@@ -68,9 +69,10 @@ std::string reason_to_hold(const Submission& submission) {
   return submission.sweep == 0 ? "submitted with --hold" : "waits for its turn in its sweep";
 }
 
-std::string named_run(const Submission& submission, JobId id) {
+// The time keeps jobs of another state folder, whose numbers are the same, apart.
+std::string named_run(const Submission& submission, JobId id, std::int64_t at_ms) {
   if (!submission.run_dir.empty()) return submission.run_dir;
-  return fmt::format("{}/{}-job-{}", submission.runs_dir, submission.name, id);
+  return fmt::format("{}/{}-{}-job-{}", submission.runs_dir, submission.name, run_stamp(at_ms), id);
 }
 
 }  // namespace
@@ -134,7 +136,10 @@ base::Expected<JobId> JobStore::add(const Submission& submission, const Asked& a
   if (auto why = why_not_after(database_, 0, submission.after); !why.empty()) return base::failure(std::move(why));
   if (auto why = why_not_there(submission.run_dir); !why.empty()) return base::failure(std::move(why));
   const JobId id = insert(submission, asked);
-  database_.prepare("UPDATE jobs SET run_dir = ? WHERE id = ?").bind(named_run(submission, id)).bind(id).run();
+  database_.prepare("UPDATE jobs SET run_dir = ? WHERE id = ?")
+      .bind(named_run(submission, id, asked.at_ms))
+      .bind(id)
+      .run();
   database_.prepare("INSERT INTO configs (job, yaml) VALUES (?, ?)").bind(id).bind(submission.config).run();
   set_dependencies(database_, id, submission.after);
   add_to_audit(database_, asked, id);

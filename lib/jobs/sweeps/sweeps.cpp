@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/names.h"
 #include "jobs/job/job_states.h"
+#include "jobs/store/run_stamp.h"
 #include "jobs/sweeps/sweep_plan.h"
 #include "jobs/sweeps/trial_figure.h"
 #include "nissa/log.h"
@@ -20,14 +20,6 @@ namespace esper::jobs {
 namespace {
 
 constexpr std::size_t kMostLoaded = 16;
-
-// RUNS/NAME-20260301-120000
-std::string run_dir_of(const std::string& runs_dir, const std::string& name, std::int64_t at_ms) {
-  std::string stamp;
-  for (const char letter : base::rfc3339(std::chrono::milliseconds(at_ms)).substr(0, 19))
-    if (letter != '-' && letter != ':') stamp += letter == 'T' ? '-' : letter;
-  return fmt::format("{}/{}-{}", runs_dir, name, stamp);
-}
 
 bool is_there(const std::string& path) {
   std::error_code ignored;
@@ -84,12 +76,13 @@ SweepRecord Sweeps::submit(const SweepSubmission& submission, const Asked& asked
     if (const auto known = store_.find_token(submission.token)) return *known;
   const Loaded loaded = read(submission.sweep, submission.run_file);
   const std::string& name = loaded.sweep.settings.name;
-  SweepRecord record{.name = name,
-                     .state = submission.hold ? SweepState::kHeld : SweepState::kActive,
-                     .folder = submission.folder,
-                     .run_dir = free_run_dir(run_dir_of(submission.runs_dir, name, asked.at_ms)),
-                     .submitted_ms = asked.at_ms,
-                     .uid = asked.uid};
+  SweepRecord record{
+      .name = name,
+      .state = submission.hold ? SweepState::kHeld : SweepState::kActive,
+      .folder = submission.folder,
+      .run_dir = free_run_dir(fmt::format("{}/{}-{}", submission.runs_dir, name, run_stamp(asked.at_ms))),
+      .submitted_ms = asked.at_ms,
+      .uid = asked.uid};
   record.id = store_.insert(record, submission);
   insert_jobs(record, loaded, submission, asked);
   jobs_.note({asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}: {}", record.id, name)}, std::nullopt);

@@ -164,9 +164,10 @@ TEST_CASE("attach shows the epochs, and ends as the training does") {
 
 TEST_CASE("interrupted, those that watch end with 0, and the job goes on") {
   Jobs jobs;
+  auto lines = jobs.follow({"jobs", "--watch"});
+  std::this_thread::sleep_for(500ms);  // it shows changes, so it has to be there before them
   const int job = jobs.submit(kLasting);
   auto attached = jobs.follow({"attach", "1"});
-  auto lines = jobs.follow({"jobs", "--watch"});
   REQUIRE(jobs.wait_for_epoch(1));
   std::this_thread::sleep_for(500ms);
   for (auto* program : {&attached, &lines}) program->send(SIGINT);

@@ -24,6 +24,8 @@ struct Client {
 
 void submit(const StubDaemon& daemon, int number, int operation, Client& client) {
   auto document = daemon.submission({"many"});
+  document["runs_dir"] = document["folder"];
+  document["run_dir"] = "";
   document["token"] = fmt::format("{}-{}", number, operation);
   const auto response = daemon.ask("POST", "/v1/jobs", document);
   if (!response) {

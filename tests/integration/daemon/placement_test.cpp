@@ -66,7 +66,8 @@ TEST_CASE("a job waits for memory that another one was given, says how much, and
 
 TEST_CASE("a job is forecast, and refused where it can never fit") {
   Machine machine("memory: 1GiB\n");
-  const int job = machine.submit(kShort + Words{"--hold"});
+  const Words eager = sets({"step.lane=eager"});
+  const int job = machine.submit(kShort + eager + Words{"--hold"});
   const auto forecast = machine.daemon.job(job)["forecast"];
   CHECK(forecast["parameters"] > 0);
   CHECK(forecast["memory"]["bytes"] > 100 << 20);
@@ -98,7 +99,8 @@ TEST_CASE("a job waits for space on the file system of its run folder, and begin
   {
     std::ofstream(disk.path / "full") << std::string(4 << 20, 'x');
   }
-  const auto job = machine.daemon.tell(machine.submission(kShort, disk.path))["id"].get<int>();
+  const Words small = kShort + sets({"checkpoint.keep_last=1", "step.lane=eager"});
+  const auto job = machine.daemon.tell(machine.submission(small, disk.path))["id"].get<int>();
   CHECK_THAT(machine.reason_of(job), ContainsSubstring("waits for disk space: the run folder is forecast to take"));
   CHECK(machine.daemon.job(job)["state"] == "queued");
   std::filesystem::remove(disk.path / "full");

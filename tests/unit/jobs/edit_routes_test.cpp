@@ -123,7 +123,9 @@ TEST_CASE("one submission for several seeds makes all jobs, or none, and the sam
   const auto jobs = routes.submit(many)["jobs"];
   REQUIRE(jobs.size() == 3);
   CHECK(jobs[2]["name"] == "digits-seed-7");
-  CHECK(jobs[2]["run_dir"] == "/nowhere/digits-seed-7-job-3");
+  const auto run_dir = jobs[2]["run_dir"].get<std::string>();
+  CHECK(run_dir.starts_with("/nowhere/digits-seed-7-2"));
+  CHECK(run_dir.ends_with("-job-3"));
   CHECK(routes.store.config_of(3) == "seed: 7\nepochs: 3\n");
   CHECK(routes.submit(many)["jobs"] == jobs);
   for (const json& bad : {json{{"seeds", {8}}, {"after", {99}}}, json{{"seeds", {8}}, {"config", "epochs: 3\n"}},
