@@ -11,7 +11,7 @@ namespace esper::test {
 
 Histories histories_of(const std::string& state_dir) {
   auto database = jobs::open_database(state_dir + "/jobs.db");
-  auto rows = database.prepare("SELECT job, state FROM audit ORDER BY id");
+  auto rows = database.prepare("SELECT job, state FROM audit WHERE job IS NOT NULL ORDER BY id");
   Histories histories;
   while (rows.step()) {
     const auto state = base::from_name<jobs::JobState>(rows.text(1));
