@@ -7,10 +7,12 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <random>
 #include <system_error>
+#include <thread>
 
 #include "base/descriptor.h"
 #include "base/text/child_process.h"
@@ -29,8 +31,12 @@ using base::ExitCode;
 
 constexpr auto kAnswerTime = std::chrono::seconds(30);
 constexpr int kStartTimeMs = 20000;
+constexpr auto kOthersStartTime = std::chrono::seconds(10);
+constexpr auto kAskAgain = std::chrono::milliseconds(50);
 constexpr int kReadyFile = 5;
 constexpr std::size_t kMostAnswerBytes = 64u << 20;
+
+std::string log_of(const std::string& state_dir) { return state_dir + "/daemon.log"; }
 
 struct ReadyPipe {
   base::Descriptor read, write;
@@ -50,9 +56,10 @@ bool is_ready(int pipe) {
   return ::read(pipe, said.data(), said.size()) > 0;
 }
 
-void start_daemon(const std::string& state_dir) {
+// False: it ended, or did not listen in time. Another command may have started one at the same moment.
+bool start_daemon(const std::string& state_dir) {
   storage::ensure_folder(storage::real_file_system(), state_dir);
-  const std::string log_path = state_dir + "/daemon.log";
+  const std::string log_path = log_of(state_dir);
   const base::Descriptor log(::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   const base::Descriptor nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!log.is_open()) throw Error(ExitCode::kResources, "cannot write " + log_path);
@@ -66,8 +73,7 @@ void start_daemon(const std::string& state_dir) {
        .folder = "/",
        .lifetime = base::ChildLifetime::kOwn});
   ready.write.reset();
-  if (!is_ready(ready.read.number()))
-    throw Error(ExitCode::kResources, "the daemon did not start; see the end of " + log_path);
+  return is_ready(ready.read.number());
 }
 
 nlohmann::json document_of(const http::Response& response) {
@@ -144,8 +150,15 @@ nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method,
   const std::string text = body.is_null() ? "" : base::json_line(body);
   auto response = http::request(endpoint, method, target, text, kAnswerTime);
   if (!response && start == StartDaemon::kIfNeeded) {
-    start_daemon(state_dir_of(address));
-    response = http::request(endpoint, method, target, text, kAnswerTime);
+    const std::string state_dir = state_dir_of(address);
+    const bool is_started = start_daemon(state_dir);
+    const auto deadline = std::chrono::steady_clock::now() + kOthersStartTime;
+    do {
+      response = http::request(endpoint, method, target, text, kAnswerTime);
+      if (!response && !is_started) std::this_thread::sleep_for(kAskAgain);
+    } while (!response && !is_started && std::chrono::steady_clock::now() < deadline);
+    if (!response && !is_started)
+      throw Error(ExitCode::kResources, "the daemon did not start; see the end of " + log_of(state_dir));
   }
   if (!response) throw no_daemon(address, response.error());
   auto document = document_of(*response);

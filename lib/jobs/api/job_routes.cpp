@@ -28,6 +28,8 @@ std::optional<std::vector<JobState>> states_in(const std::string& text) {
   return states;
 }
 
+constexpr std::int64_t kMostListed = 100'000;
+
 base::Expected<JobFilter> filter_of(const Request& request) {
   JobFilter filter;
   for (const auto& [name, value] : request.query) {
@@ -38,7 +40,7 @@ base::Expected<JobFilter> filter_of(const Request& request) {
     } else if (name == "name") {
       filter.name = value;
     } else if (const auto number = whole_number_in(value);
-               number && *number >= 1 && (name == "limit" || name == "sweep")) {
+               number && ((name == "limit" && *number <= kMostListed) || name == "sweep")) {
       (name == "limit" ? filter.most : filter.sweep) = *number;
     } else {
       return base::failure(fmt::format("unknown parameter, or value: {}; known: state, name, sweep, limit", name));

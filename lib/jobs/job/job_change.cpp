@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/text/joined.h"
+#include "jobs/job/job_states.h"
 
 namespace esper::jobs {
 namespace {
@@ -30,7 +31,11 @@ std::string why_not(const Job& job, const JobChange& change) {
   return "";
 }
 
+bool changes_forecast(const JobChange& change) { return change.config || change.memory_bytes || change.gpus; }
+
 Job changed(Job job, const JobChange& change) {
+  if (changes_forecast(change) && !is_active(job.state)) job.forecast = {};
+  if (change.config) job.needs.gpus = kGpusByDevice;
   job.name = change.name.value_or(job.name);
   job.priority = change.priority.value_or(job.priority);
   if (change.after) job.after = change.after->ids;

@@ -46,7 +46,11 @@ constexpr auto json_members(const JobChange*) {
 // Why the job's state does not allow the change, with the way out; empty: it does.
 std::string why_not(const Job& job, const JobChange& change);
 
-// The job with the change, but for its run file.
+// Whether the forecast of the job's run has to be made again.
+bool changes_forecast(const JobChange& change);
+
+// The job with the change, but for its run file. Without a forecast where that has to be made again; with a new run
+// file its GPUs follow from that unless the change names them.
 Job changed(Job job, const JobChange& change);
 
 // "priority 3, memory_bytes 4096, run file", for the audit log.

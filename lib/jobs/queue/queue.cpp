@@ -81,11 +81,24 @@ base::Expected<Job> Queue::act(JobId id, JobAction action, std::int64_t uid) {
 }
 
 base::Expected<Job> Queue::edit(JobId id, const JobChange& change, std::int64_t uid) {
-  auto job = store_.edit(id, change, asked_now(uid, "edit", summary_of(change)));
-  if (job) {
-    updates_.announce(*job);
-    schedule();
+  const auto stored = store_.find(id);
+  std::optional<Job> forecast;
+  if (stored && changes_forecast(change) && !is_active(stored->state) && why_not(*stored, change).empty()) {
+    const auto& forecasts = scheduler_.forecasts();
+    auto possible =
+        forecasts.forecast(changed(*stored, change), change.config ? *change.config : forecasts.run_file_of(*stored));
+    if (!possible) return base::failure(possible.error());
+    forecast = std::move(*possible);
   }
+  auto job = store_.edit(id, change, asked_now(uid, "edit", summary_of(change)));
+  if (!job) return job;
+  if (forecast) {  // where this is not written any more, the scheduler makes it again
+    job->needs = forecast->needs;
+    job->forecast = forecast->forecast;
+    store_.save(*job);
+  }
+  updates_.announce(*job);
+  schedule();
   return job;
 }
 

@@ -19,21 +19,17 @@ base::Expected<Submission> RunForecasts::admit(const Submission& submission) con
 
 bool RunForecasts::is_missing(const Job& job) { return job.forecast == config::RunForecast{}; }
 
-base::Expected<Job> RunForecasts::forecast(Job job) const {
-  try {
-    Submission submission;
-    submission.config = run_file_of(job);
-    submission.folder = job.folder;
-    submission.run_dir = job.run_dir;
-    submission.needs = job.needs;
-    const auto admitted = admit(submission);
-    if (!admitted) return base::failure(admitted.error());
-    job.needs = admitted->needs;
-    job.forecast = admitted->forecast;
-    return job;
-  } catch (const base::ConfigError& error) {
-    return base::failure(error.what());
-  }
+base::Expected<Job> RunForecasts::forecast(Job job, const std::string& run_file) const {
+  Submission submission;
+  submission.config = run_file;
+  submission.folder = job.folder;
+  submission.run_dir = job.run_dir;
+  submission.needs = job.needs;
+  const auto admitted = admit(submission);
+  if (!admitted) return base::failure(admitted.error());
+  job.needs = admitted->needs;
+  job.forecast = admitted->forecast;
+  return job;
 }
 
 }  // namespace esper::jobs

@@ -20,7 +20,7 @@ class RunForecasts {
   base::Expected<Submission> admit(const Submission& submission) const;
   // The same for a job that has no forecast yet: trials of a sweep, and jobs of an earlier version's database.
   static bool is_missing(const Job& job);
-  base::Expected<Job> forecast(Job job) const;
+  base::Expected<Job> forecast(Job job, const std::string& run_file) const;
   // What the job trains with. Throws base::ConfigError where this version does not take the files of its sweep any
   // more.
   std::string run_file_of(const Job& job) const;

@@ -74,6 +74,14 @@ std::vector<Job> Scheduler::startable(const std::vector<Job>& active) {
   return ready;
 }
 
+base::Expected<Job> Scheduler::forecast_of(const Job& job) const {
+  try {
+    return forecasts_.forecast(job, forecasts_.run_file_of(job));
+  } catch (const base::ConfigError& error) {
+    return base::failure(error.what());
+  }
+}
+
 // A few at a time, in their order; those behind them are not looked at yet.
 void Scheduler::forecast_runs(std::vector<Job>& ready) {
   int left = kMostForecastAtOnce;
@@ -84,7 +92,7 @@ void Scheduler::forecast_runs(std::vector<Job>& ready) {
         callbacks_.look_again();
         break;
       }
-      auto forecast = forecasts_.forecast(job);
+      auto forecast = forecast_of(job);
       if (!forecast) {
         callbacks_.ended(job.id, {.problem = forecast.error(), .checkpoint = job.checkpoint});
         continue;

@@ -42,6 +42,7 @@ class Scheduler {
  private:
   std::vector<Job> active_jobs();
   std::vector<Job> startable(const std::vector<Job>& active);
+  base::Expected<Job> forecast_of(const Job& job) const;
   void forecast_runs(std::vector<Job>& ready);
   void place_jobs(const std::vector<Job>& ready, const std::vector<Job>& active);
   void start(Job job, const std::vector<std::int64_t>& gpus);

@@ -143,6 +143,7 @@ base::Expected<SweepRecord> Sweeps::cancel(SweepId id, const Asked& asked) {
     return base::failure(fmt::format("sweep {} is {}: it cannot be cancelled", id, base::name_of(sweep->state)));
   Transaction transaction(jobs_.database());
   const auto changed = store_.cancel_jobs(id, asked.at_ms);
+  add_to_audit({asked.at_ms, asked.uid, "daemon", fmt::format("cancelled with sweep {}", id)}, changed);
   store_.save_state(id, SweepState::kCancelled, asked.at_ms);
   jobs_.note({asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}", id)}, std::nullopt);
   transaction.commit();
@@ -167,6 +168,10 @@ void Sweeps::recover() {
   for (const SweepId id : store_.active()) touch(id);
 }
 
+void Sweeps::add_to_audit(const Asked& asked, const std::vector<JobId>& jobs) {
+  for (const JobId job : jobs) jobs_.note(asked, job);
+}
+
 std::vector<Job> Sweeps::drive(std::int64_t now_ms) {
   while (!due_.empty()) {  // those that cannot be written stay due
     const SweepId id = *due_.begin();
@@ -187,6 +192,7 @@ void Sweeps::drive_one(const SweepRecord& record, const sweep::Sweep& sweep, std
   Transaction transaction(jobs_.database());
   store_.make_due(plan.due);
   const auto begun = store_.begin(plan.begin);
+  add_to_audit({now_ms, record.uid, "daemon", fmt::format("its turn in sweep {}", record.id)}, begun);
   if (state != record.state) store_.save_state(record.id, state, plan.has_ended ? now_ms : 0);
   transaction.commit();
   changed_.insert(changed_.end(), begun.begin(), begun.end());

@@ -78,6 +78,7 @@ class Sweeps {
                    const Asked& asked);
   void drive_one(const SweepRecord& record, const sweep::Sweep& sweep, std::int64_t now_ms);
   base::Expected<SweepRecord> existing(SweepId id);
+  void add_to_audit(const Asked& asked, const std::vector<JobId>& jobs);
 
   JobStore& jobs_;
   SweepStore store_;

@@ -60,6 +60,22 @@ TEST_CASE("one submit starts a daemon, trains and succeeds") {
   CHECK(daemon.ask({"logs", "1"}).out.find("done: 2 epochs") != std::string::npos);
 }
 
+TEST_CASE("of several submissions at once without a daemon, each is queued, by the one daemon that starts") {
+  DaemonRoom daemon;
+  const auto config = daemon.room.write("growing.yaml", growing_config());
+  std::vector<std::thread> threads;
+  std::vector<int> codes(4, -1);
+  for (std::size_t at = 0; at < codes.size(); ++at) {
+    threads.emplace_back([&, at] {
+      const auto run = daemon.room.run("at_once" + std::to_string(at)).string();
+      codes[at] = daemon.ask(Words{"submit", config, "--run-dir", run, "--hold"}).exit_code;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  CHECK(codes == std::vector<int>(4, 0));
+  CHECK(daemon.tell({"jobs"})["jobs"].size() == 4);
+}
+
 TEST_CASE("without a daemon, --no-daemon-start refuses and leaves none") {
   DaemonRoom daemon;
   const auto config = daemon.room.write("growing.yaml", growing_config());
