@@ -14,14 +14,11 @@
 namespace esper {
 
 std::span<const Scenario> scenarios() {
-  static constexpr std::array kAll{Scenario{"reference", scenario::kReference},
-                                   Scenario{"mlp", scenario::kMlp},
-                                   Scenario{"mlp_wide", scenario::kMlpWide},
-                                   Scenario{"cnn", scenario::kCnn},
-                                   Scenario{"transformer", scenario::kTransformer},
-                                   Scenario{"growth", scenario::kGrowth},
-                                   Scenario{"policy", scenario::kPolicy},
-                                   Scenario{"daemon", scenario::kDaemon}};
+  static constexpr std::array kAll{
+      Scenario{"reference", scenario::kReference},     Scenario{"mlp", scenario::kMlp},
+      Scenario{"mlp_wide", scenario::kMlpWide},        Scenario{"cnn", scenario::kCnn},
+      Scenario{"transformer", scenario::kTransformer}, Scenario{"growth", scenario::kGrowth},
+      Scenario{"policy", scenario::kPolicy},           Scenario{"daemon", scenario::kDaemon}};
   return kAll;
 }
 

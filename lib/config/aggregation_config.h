@@ -30,6 +30,7 @@ struct AggregationConfig {
   bool seed_figures = true;
   int layers_shown = 0;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = AggregationConfig;
     return std::tuple{

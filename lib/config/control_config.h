@@ -16,6 +16,7 @@ struct ControlConfig {
   int epochs = 3;
   double budget = 0.1;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = ControlConfig;
     return std::tuple{

@@ -14,6 +14,7 @@ struct CounterfactualConfig {
   base::Duration deadline = std::chrono::seconds(300);
   bool pairs = true;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = CounterfactualConfig;
     return std::tuple{

@@ -61,6 +61,7 @@ struct AugmentConfig {
   int crop_padding = 0;
   bool flip = false;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = AugmentConfig;
     return std::tuple{field("crop_padding", &C::crop_padding, "padding in pixels before a random crop; 0 turns it off",
@@ -76,6 +77,7 @@ struct SyntheticConfig {
   std::int64_t classes = 4;
   double noise = 1.0;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = SyntheticConfig;
     return std::tuple{field("samples", &C::samples, "how many samples", between(1, 1e8)),
@@ -92,6 +94,7 @@ struct ColumnsConfig {
   std::vector<std::string> categorical;
   MissingValue missing = MissingValue::kFail;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = ColumnsConfig;
     return std::tuple{
@@ -136,6 +139,7 @@ struct DataConfig {
   bool gpu_prefetch = true;
   Resident gpu_dataset = Resident::kAuto;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = DataConfig;
     return std::tuple{

@@ -16,6 +16,7 @@ struct DeepenConfig {
   int copies = 1;
   DeepenForm form = DeepenForm::kIdentity;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = DeepenConfig;
     return std::tuple{

@@ -16,6 +16,7 @@ struct DeviceConfig {
   bool deterministic = true;
   int threads = 0;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = DeviceConfig;
     return std::tuple{

@@ -3,6 +3,7 @@
 //
 //   struct StepConfig {
 //     int accumulation = 1;
+//     template <class = void>   // instantiated only where it is walked: it takes the compiler long
 //     static constexpr auto fields() {
 //       return std::tuple{field("accumulation", &StepConfig::accumulation, "microbatches per step", at_least(1))};
 //     }

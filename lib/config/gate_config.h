@@ -18,6 +18,7 @@ struct GateConfig {
   double min_worth_loss = 0.0;
   double min_worth_points = 0.0;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = GateConfig;
     return std::tuple{

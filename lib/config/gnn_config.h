@@ -22,6 +22,7 @@ struct GnnConfig {
   bool bf16 = false;
   NetworkDevice device = NetworkDevice::kCpu;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = GnnConfig;
     return std::tuple{

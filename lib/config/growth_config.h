@@ -64,6 +64,7 @@ struct GrowthConfig {
   ControlConfig control;
   DeepenConfig deepen;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = GrowthConfig;
     return std::tuple{

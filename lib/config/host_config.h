@@ -35,6 +35,7 @@ struct HostConfig {
   int unfreeze_epoch = 0;
   std::vector<Entry<SlotModule>> modules;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = HostConfig;
     return std::tuple{

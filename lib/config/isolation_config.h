@@ -8,6 +8,7 @@ struct IsolationConfig {
   double max_cosine = 1e-6;
   bool strict = false;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = IsolationConfig;
     return std::tuple{

@@ -63,6 +63,7 @@ struct HeuristicConfig {
   double max_training_accuracy = 99.0;
   double max_gap_points = 15.0;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = HeuristicConfig;
     return std::tuple{
@@ -113,6 +114,7 @@ struct HeuristicConfig {
 struct PeriodicConfig {
   int every_epochs = 5;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = PeriodicConfig;
     return std::tuple{field("every_epochs", &C::every_epochs,
@@ -126,6 +128,7 @@ struct RandomConfig {
   double probability = 0.2;
   std::uint64_t seed = 0;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = RandomConfig;
     return std::tuple{
@@ -158,6 +161,7 @@ struct PolicyConfig {
   int recovery_evaluations = 1;
   ReportsConfig reports;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = PolicyConfig;
     return std::tuple{

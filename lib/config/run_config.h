@@ -19,6 +19,7 @@ struct SafetyConfig {
   base::Duration policy_start_deadline = std::chrono::seconds(30);
   base::Duration save_deadline = std::chrono::seconds(120);
 
+  template <class = void>
   static constexpr auto fields() {
     using C = SafetyConfig;
     return std::tuple{field("data_deadline", &C::data_deadline, "time limit for one batch"),
@@ -37,6 +38,7 @@ struct CheckpointConfig {
   bool keep_best = true;
   Metric best_metric = Metric::kLoss;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = CheckpointConfig;
     return std::tuple{
@@ -60,6 +62,7 @@ struct TelemetryConfig {
   std::int64_t limit_mb = 0;
   int queue = 1000;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = TelemetryConfig;
     return std::tuple{
@@ -94,6 +97,7 @@ struct RunConfig {
   CheckpointConfig checkpoint;
   TelemetryConfig telemetry;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = RunConfig;
     return std::tuple{field("name", &C::name, "prefix of the run folder's name: letters, digits, '.', '_', '-'"),

@@ -20,6 +20,7 @@ struct SeedScheduleConfig {
   std::int64_t host_rewarm_steps = 0;
   bool operator==(const SeedScheduleConfig&) const = default;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = SeedScheduleConfig;
     return std::tuple{

@@ -12,6 +12,7 @@ struct BreakerConfig {
   int success_threshold = 1;
   base::Duration open_time = std::chrono::milliseconds(100);
 
+  template <class = void>
   static constexpr auto fields() {
     using C = BreakerConfig;
     return std::tuple{field("failure_threshold", &C::failure_threshold,
@@ -32,6 +33,7 @@ struct RiskConfig {
   double critical_coverage = 0.10, low_coverage = 0.30;
   bool judge_times = false;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = RiskConfig;
     return std::tuple{
@@ -71,6 +73,7 @@ struct ReportsConfig {
   int window_epochs = 1;
   base::Duration retention = std::chrono::hours(24);
 
+  template <class = void>
   static constexpr auto fields() {
     using C = ReportsConfig;
     return std::tuple{

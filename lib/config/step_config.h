@@ -30,6 +30,7 @@ struct CompileConfig {
   std::int64_t cache_limit_mb = 2048;
   int ahead = 2;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = CompileConfig;
     return std::tuple{
@@ -52,6 +53,7 @@ struct CompileConfig {
 struct GraphConfig {
   int warmup_batches = 1;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = GraphConfig;
     return std::tuple{field("warmup_batches", &C::warmup_batches,
@@ -66,6 +68,7 @@ struct StepConfig {
   GraphConfig graph;
   std::int64_t check_every = 10000;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = StepConfig;
     return std::tuple{

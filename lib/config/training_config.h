@@ -23,6 +23,7 @@ struct OptimizerConfig {
   double weight_decay = 0.0;
   bool foreach = true;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = OptimizerConfig;
     return std::tuple{
@@ -53,6 +54,7 @@ struct ScheduleConfig {
   std::int64_t step_epochs = 10;
   double gamma = 0.5;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = ScheduleConfig;
     return std::tuple{
@@ -104,6 +106,7 @@ struct TrainingConfig {
   int early_stop_epochs = 0;
   double early_stop_min_delta = 0.0;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = TrainingConfig;
     return std::tuple{

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "http/event_text.h"
 #include "http/request_parts.h"
 
 namespace esper::http {
@@ -184,16 +183,15 @@ void Connection::linger() {
 
 void Connection::begin_stream(const Response& response) {
   if (!service_->has_room_for_stream()) return refuse(503, "too many event streams");
-  std::string first;
+  std::string head;
   try {
-    first = response_head(response, AfterResponse::kClose);
-    for (const Event& event : response.first_events) first += event_text(event);
+    head = response_head(response, AfterResponse::kClose);
   } catch (const base::Error& error) {
     return refuse(500, error.what());
   }
   stage_ = Stage::kStreaming;
   service_->stream_began();
-  waiting_ = std::move(first);
+  waiting_ = std::move(head);
   write_waiting();
   discard_input();
 }

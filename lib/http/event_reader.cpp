@@ -76,16 +76,14 @@ base::Expected<void> EventReader::Stream::read_reason(Deadline deadline) {
   return base::failure(fmt::format("no event stream, but status {}: {}", parser.get().result_int(), reason));
 }
 
-base::Expected<EventReader> EventReader::open(const Endpoint& endpoint, std::string_view target, base::Duration timeout,
-                                              std::optional<std::int64_t> last_event_id) {
+base::Expected<EventReader> EventReader::open(const Endpoint& endpoint, std::string_view target,
+                                              base::Duration timeout) {
   if (!is_request_word(target)) return base::failure("the target must be visible ASCII characters");
   const Deadline deadline = std::chrono::steady_clock::now() + timeout;
   auto connection = connect_to(endpoint, deadline);
   if (!connection) return base::failure(connection.error());
-  std::string text =
-      fmt::format("GET {} HTTP/1.1\r\n{}Accept: text/event-stream\r\n", target, endpoint_headers(endpoint));
-  if (last_event_id) text += fmt::format("Last-Event-ID: {}\r\n", *last_event_id);
-  text += "\r\n";
+  const std::string text =
+      fmt::format("GET {} HTTP/1.1\r\n{}Accept: text/event-stream\r\n\r\n", target, endpoint_headers(endpoint));
   base::write_all(connection->number(), text, deadline - std::chrono::steady_clock::now());
   auto stream = std::make_unique<Stream>();
   stream->connection = *std::move(connection);

@@ -20,8 +20,7 @@ inline constexpr std::size_t kMostEventBytes = 1u << 20;
 class EventReader {
  public:
   // Waits for the response's header. Fails where the response is no event stream, with the server's reason.
-  static base::Expected<EventReader> open(const Endpoint& endpoint, std::string_view target, base::Duration timeout,
-                                          std::optional<std::int64_t> last_event_id = std::nullopt);
+  static base::Expected<EventReader> open(const Endpoint& endpoint, std::string_view target, base::Duration timeout);
   EventReader(EventReader&&) noexcept;
   EventReader& operator=(EventReader&&) noexcept;
   ~EventReader();

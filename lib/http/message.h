@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +25,6 @@ struct Request {
   // Empty where the client sent none.
   std::string content_type;
   std::string authorization;
-  std::optional<std::int64_t> last_event_id;
   std::string body;
   Peer peer;
 };
@@ -44,9 +42,8 @@ struct Response {
   std::string content_type = "application/json";
   std::string body{};
   std::vector<std::pair<std::string, std::string>> headers{};
-  // A stream stays open: first_events, then each event that the server publishes. The body is not sent.
+  // A stream stays open for each event that the server publishes. The body is not sent.
   bool is_event_stream = false;
-  std::vector<Event> first_events{};
 };
 
 }  // namespace esper::http

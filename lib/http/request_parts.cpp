@@ -1,6 +1,5 @@
 #include "http/request_parts.h"
 
-#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -22,12 +21,6 @@ std::optional<std::string_view> only_header(const RequestMessage& message, beast
   return count == 1 ? header(message, field) : std::string_view();
 }
 
-std::optional<std::int64_t> event_id(std::string_view text) {
-  std::int64_t id = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(id) : std::nullopt;
-}
-
 }  // namespace
 
 std::variant<Request, Refusal> request_of(const RequestMessage& message, const std::string* token) {
@@ -39,7 +32,6 @@ std::variant<Request, Refusal> request_of(const RequestMessage& message, const s
                   .query = std::move(target->query),
                   .content_type = std::string(header(message, beast_http::field::content_type)),
                   .authorization = std::string(header(message, beast_http::field::authorization)),
-                  .last_event_id = event_id(view_of(message["Last-Event-ID"])),
                   .body = {},
                   .peer = {}};
   if (token != nullptr) {

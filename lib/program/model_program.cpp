@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 using Part = NumberPlace::Part;
 
-constexpr int kVersion = 1;
+constexpr int kModelVersion = 1;
 constexpr std::size_t kMostValues = 1'000'000;
 
 // What is wrong with the text; it goes no further than this file.
@@ -88,7 +88,7 @@ void read_expression(const json& written, SymbolicProgram& program) {
 }
 
 ModelProgram read(const json& document) {
-  require(document.at("version").get<int>() == kVersion, "it is of another version");
+  require(document.at("version").get<int>() == kModelVersion, "it is of another version");
   ModelProgram model;
   Program& program = model.body.program;
   for (const json& input : document.at("inputs")) {

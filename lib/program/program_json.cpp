@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kProgramVersion = 1;
 
 // An argument is [kind] or [kind, value]: JSON alone would not distinguish 1 from 1.0, nor an empty list's type.
 struct WriteArgument {
@@ -41,7 +41,7 @@ ordered_json write(const std::vector<Argument>& arguments) {
 }  // namespace
 
 std::string save_program(const Program& program) {
-  ordered_json json = {{"version", kVersion},
+  ordered_json json = {{"version", kProgramVersion},
                        {"inputs", ordered_json::array()},
                        {"values", ordered_json::array()},
                        {"operations", ordered_json::array()}};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 
@@ -10,11 +11,23 @@ namespace {
 
 using Kind = HalvingDecision::Kind;
 
+bool has_failed_seed(const ConfigurationProgress& progress) {
+  return std::ranges::any_of(progress.seeds,
+                             [](const SeedProgress& seed) { return seed.state == SeedProgress::State::kFailed; });
+}
+
 // With a result that is a number at the rung that it was to reach.
 bool is_paused(const ConfigurationProgress& progress) {
   const auto result = rung_result(progress, progress.rung);
-  const auto has_failed = [](const SeedProgress& seed) { return seed.state == SeedProgress::State::kFailed; };
-  return result && !std::isnan(*result) && std::ranges::none_of(progress.seeds, has_failed);
+  return result && !std::isnan(*result) && !has_failed_seed(progress);
+}
+
+// By which it is ranked among those at the rung. One that does not go on from there is the worst, whatever it reached:
+// its place is the next one's.
+std::optional<double> ranked_result(const ConfigurationProgress& progress, std::size_t rung) {
+  const auto result = rung_result(progress, rung);
+  if (result && rung == progress.rung && has_failed_seed(progress)) return std::numeric_limits<double>::quiet_NaN();
+  return result;
 }
 
 struct Ranked {
@@ -26,7 +39,7 @@ struct Ranked {
 std::vector<Ranked> ranking_at(std::size_t rung, std::span<const ConfigurationProgress> progress, Goal goal) {
   std::vector<Ranked> ranking;
   for (std::size_t i = 0; i < progress.size(); ++i) {
-    if (const auto result = rung_result(progress[i], rung)) ranking.push_back({i, *result});
+    if (const auto result = ranked_result(progress[i], rung)) ranking.push_back({i, *result});
   }
   std::ranges::stable_sort(ranking,
                            [&](const Ranked& a, const Ranked& b) { return is_better(a.result, b.result, goal); });

@@ -44,9 +44,9 @@ struct HalvingDecision {
 
 // What to do now, most urgent first: promotions, from the highest rung down and at each the best first; new
 // configurations in their order, together at most `most` of both; then all others that are paused below the last rung.
-// A configuration with a failed seed is never promoted. Neither promotions nor starts, and none running: the sweep has
-// ended. `progress`: of every configuration, in the order of configurations(). Equal results: the earlier one is
-// better.
+// A configuration with a failed seed is never promoted, and is the worst of all at the rung where it failed, so that it
+// takes no other's place. Neither promotions nor starts, and none running: the sweep has ended. `progress`: of every
+// configuration, in the order of configurations(). Equal results: the earlier one is better.
 std::vector<HalvingDecision> decide(const HalvingRules& rules, std::span<const ConfigurationProgress> progress,
                                     std::size_t most);
 

@@ -12,7 +12,8 @@ namespace esper::sweep {
 // A configuration trained from one seed.
 struct SeedProgress {
   enum class State { kRunning, kReached, kFailed };
-  // kRunning: or queued. kReached: trained for as many epochs as it was to, and paused or finished.
+  // kRunning: or queued. kReached: trained for as many epochs as it was to, and paused or finished. kFailed: it does
+  // not go on; also where it was cancelled, which may have been after it had its result.
   State state = State::kRunning;
   // The sweep's metric of the last validation: of halving at each rung reached, else one at the end. NaN: diverged.
   std::vector<double> results;

@@ -38,6 +38,7 @@ struct HalvingConfig {
   int factor = 3;
   int max_epochs = 0;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = HalvingConfig;
     return std::tuple{
@@ -61,6 +62,7 @@ struct SweepSettings {
   HalvingConfig halving;
   int max_running = 0;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = SweepSettings;
     using config::field;

@@ -135,10 +135,15 @@ function(esper_library room)
   endif()
 endfunction()
 
-# esper_test(unit_kasmina [TORCH] LABEL unit SOURCES ... DEPS kasmina leyline): one Catch2 program, one ctest entry.
+# esper_test(unit_kasmina [TORCH] LABEL unit [UNIT 8] SOURCES ... DEPS kasmina leyline): one Catch2 program, one ctest entry.
+# Each file has a namespace of its own, named after it: UNIT of them are compiled at once.
 function(esper_test name)
-  cmake_parse_arguments(ARG "TORCH" "LABEL" "SOURCES;DEPS;LIBS;ARGS" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH" "LABEL;UNIT" "SOURCES;DEPS;LIBS;ARGS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
+  if(NOT ARG_UNIT)
+    set(ARG_UNIT 8)
+  endif()
+  esper_units(${name} ${ARG_UNIT})
   list(TRANSFORM ARG_DEPS PREPEND esper::)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_LIBS} Catch2::Catch2WithMain esper_options)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)

@@ -19,6 +19,8 @@
 #include "support/process.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::porting_parity_test {
+
 using namespace esper;
 using config::Composition;
 using config::HostKind;
@@ -283,3 +285,5 @@ TEST_CASE("what is no part of the network is not in its Python file") {
   }
   compare(cases);
 }
+
+}  // namespace esper::test::porting_parity_test

@@ -19,6 +19,8 @@
 #include "storage/real_file_system.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::safetensors_test {
+
 using namespace esper::storage;
 using esper::test::TemporaryFolder;
 using nlohmann::json;
@@ -154,3 +156,5 @@ TEST_CASE("we read what Python writes, and write the same bytes") {
   write_safetensors(sample.tensors, sample.metadata, [&](Bytes bytes) { ours += text_of(bytes); });
   CHECK((ours == text_of(loaded->file)));
 }
+
+}  // namespace esper::test::safetensors_test

@@ -18,6 +18,8 @@
 #include "storage/real_file_system.h"
 #include "storage/safetensors.h"
 
+namespace esper::test::step_parity_test {
+
 using namespace esper;
 using nlohmann::json;
 
@@ -255,3 +257,5 @@ TEST_CASE("cnn with SGD, momentum and averages as in Python") { repeat("cnn_sgd_
 TEST_CASE("cnn with AdamW as in Python") { repeat("cnn_adamw"); }
 TEST_CASE("transformer with SGD and momentum as in Python") { repeat("transformer_sgd_momentum"); }
 TEST_CASE("transformer with AdamW as in Python") { repeat("transformer_adamw"); }
+
+}  // namespace esper::test::step_parity_test

@@ -19,6 +19,8 @@
 #include "tamiyo/network/tensor_names.h"
 #include "tamiyo/network/unfolded_network.h"
 
+namespace esper::test::tamiyo_parity_test {
+
 using namespace esper;
 using namespace esper::tamiyo;
 
@@ -128,3 +130,5 @@ TEST_CASE("a graph of 100 nodes as PyTorch Geometric") { repeat("hundred"); }
 TEST_CASE("a graph without nodes of two types as PyTorch Geometric") { repeat("missing_types"); }
 TEST_CASE("a graph in which every second relation is empty as PyTorch Geometric") { repeat("empty_relations"); }
 TEST_CASE("a graph without edges as PyTorch Geometric") { repeat("no_edges"); }
+
+}  // namespace esper::test::tamiyo_parity_test

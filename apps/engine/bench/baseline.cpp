@@ -23,7 +23,7 @@ using base::Error;
 using base::ExitCode;
 using nlohmann::ordered_json;
 
-constexpr std::uint64_t kMostBytes = 16u << 20;
+constexpr std::uint64_t kMostBaselineBytes = 16u << 20;
 
 // Of the baseline of this machine and scenario.
 std::string path_in(const std::string& folder, const ordered_json& header) {
@@ -40,7 +40,7 @@ ordered_json read_kept(base::FileSystem& files, const CheckBaselineRequest& requ
         fmt::format("no baseline for this machine and scenario: {}; create one with esper baseline save --scenario {}",
                     path, request.comparison.scenario));
   }
-  const auto bytes = storage::read_file(files, path, kMostBytes);
+  const auto bytes = storage::read_file(files, path, kMostBaselineBytes);
   const auto* begin = reinterpret_cast<const char*>(bytes.data());
   auto kept = ordered_json::parse(begin, begin + bytes.size(), nullptr, false);
   const auto whole = kept.is_discarded() ? base::failure("it is not JSON") : history::check_report(kept);

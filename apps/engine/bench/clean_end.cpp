@@ -27,7 +27,7 @@ static_assert(std::atomic<int>::is_always_lock_free);
 
 void emit(int end, int signal) {
   const auto word = static_cast<unsigned char>(signal);
-  while (write(end, &word, 1) < 0 && errno == EINTR) {
+  while (::write(end, &word, 1) < 0 && errno == EINTR) {
   }
 }
 

@@ -146,7 +146,7 @@ std::vector<std::string> prompts_of(const PredictRequest& request) {
 void predict_text(const PredictRequest& request, const Workbench& bench, const PredictionLines& lines,
                   const Write& write) {
   const data::TextTokens tokens(lines.preprocessing());
-  const tolaria::Sampling sampling{request.tokens, request.temperature, request.top_k, request.seed};
+  const tolaria::TokenSampling sampling{request.tokens, request.temperature, request.top_k, request.seed};
   ProgressLine progress;
   if (request.format) write(lines.header());
   for (const auto& prompt : prompts_of(request)) {

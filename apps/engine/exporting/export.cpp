@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::uint64_t kMostBytes = 1ull << 40;
+constexpr std::uint64_t kMostExportedBytes = 1ull << 40;
 constexpr char kWeights[] = "weights.safetensors";
 
 storage::FolderFile text_file(const std::string& name, const std::string& text) {
@@ -28,7 +28,7 @@ storage::FolderFile text_file(const std::string& name, const std::string& text) 
 
 storage::FolderFile file_of(base::FileSystem& files, const std::string& folder, const std::string& name) {
   return {name, [&files, path = folder + "/" + name](const storage::ByteSink& sink) {
-            sink(storage::read_file(files, path, kMostBytes));
+            sink(storage::read_file(files, path, kMostExportedBytes));
           }};
 }
 

@@ -28,7 +28,7 @@ using config::ExportedHost;
 using kasmina::Host;
 using kasmina::Mode;
 
-constexpr std::uint64_t kMostBytes = 1ull << 40;
+constexpr std::uint64_t kMostCheckBytes = 1ull << 40;
 constexpr double kMostDifference = 1e-4;  // relative to the largest output
 
 [[noreturn]] void refuse_import(ExitCode code, const std::string& text) { throw base::Error(code, text); }
@@ -80,7 +80,7 @@ double difference_of(const Host& host, const ModelAnswer& expected) {
 
 // The largest difference of its outputs from those of the model, relative to the largest.
 double compare(const Host& host, const std::string& check_file) {
-  const auto loaded = storage::load_safetensors(storage::real_file_system(), check_file, kMostBytes);
+  const auto loaded = storage::load_safetensors(storage::real_file_system(), check_file, kMostCheckBytes);
   if (!loaded) refuse_import(ExitCode::kBug, loaded.error().problem);
   std::map<std::string, torch::Tensor> tensors;
   for (const auto& view : loaded->contents.tensors) tensors[view.name] = kasmina::tensor_of(view)->tensor;

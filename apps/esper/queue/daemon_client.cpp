@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -19,6 +20,7 @@
 #include "base/text/json_struct.h"
 #include "esper/run_options.h"
 #include "http/client.h"
+#include "http/unix_address.h"
 #include "jobs/daemon/daemon.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
@@ -76,6 +78,15 @@ bool start_daemon(const std::string& state_dir) {
   return is_ready(ready.read.number());
 }
 
+// No socket, or one that a daemon left which has ended. A daemon that is slow, or full, listens.
+bool nobody_listens(const std::string& state_dir) {
+  const auto place = http::unix_address(jobs::socket_of(state_dir));
+  if (!place) return true;  // there is not even the folder
+  const base::Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!probe.is_open() || ::connect(probe.number(), place->get(), sizeof(place->address)) == 0) return false;
+  return errno == ENOENT || errno == ECONNREFUSED;
+}
+
 nlohmann::json document_of(const http::Response& response) {
   auto document = base::parse_json(response.body, kMostAnswerBytes);
   if (!document) throw Error(ExitCode::kBug, "the daemon's answer cannot be read: " + document.error());
@@ -119,14 +130,15 @@ void add_daemon_options(CLI::App& command, DaemonAddress& address) {
   add_json_flag(command, address.json);
 }
 
+std::string environment_value(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 std::string state_dir_of(const DaemonAddress& address) {
-  const auto set = [](const char* name) -> std::string {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
-  };
-  std::string path = address.state_dir.empty() ? set("ESPER_DAEMON_DIR") : address.state_dir;
+  std::string path = address.state_dir.empty() ? environment_value("ESPER_DAEMON_DIR") : address.state_dir;
   if (path.empty()) {
-    const std::string state = set("XDG_STATE_HOME"), home = set("HOME");
+    const std::string state = environment_value("XDG_STATE_HOME"), home = environment_value("HOME");
     if (state.empty() && home.empty())
       throw Error(ExitCode::kConfig, "there is no home folder for the daemon's state: give --state-dir DIR");
     path = (state.empty() ? home + "/.local/state" : state) + "/esper/daemon";
@@ -138,29 +150,36 @@ http::Endpoint endpoint_of(const DaemonAddress& address) {
   return http::UnixEndpoint{jobs::socket_of(state_dir_of(address))};
 }
 
-Error no_daemon(const DaemonAddress& address, const std::string& reason) {
+Error no_answer(const DaemonAddress& address, const std::string& reason) {
   const std::string state_dir = state_dir_of(address);
-  return {ExitCode::kTryAgain, fmt::format("no daemon answers for {}: {}; start one: esper daemon --state-dir {}",
-                                           state_dir, reason, state_dir)};
+  if (nobody_listens(state_dir)) {
+    return {ExitCode::kTryAgain, fmt::format("no daemon answers for {}: {}; start one: esper daemon --state-dir {}",
+                                             state_dir, reason, state_dir)};
+  }
+  // As http::request() begins the reason for one that is damaged or too large.
+  const bool is_lasting = reason.starts_with("the answer is not valid");
+  return {is_lasting ? ExitCode::kResources : ExitCode::kTryAgain,
+          fmt::format("the daemon of {} listens, but gave no answer that can be used: {}", state_dir, reason)};
 }
 
 nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method, const std::string& target,
                           const nlohmann::json& body, StartDaemon start) {
   const http::Endpoint endpoint = endpoint_of(address);
   const std::string text = body.is_null() ? "" : base::json_line(body);
-  auto response = http::request(endpoint, method, target, text, kAnswerTime);
-  if (!response && start == StartDaemon::kIfNeeded) {
-    const std::string state_dir = state_dir_of(address);
+  const auto ask = [&] { return http::request(endpoint, method, target, text, kAnswerTime); };
+  const std::string state_dir = state_dir_of(address);
+  auto response = ask();
+  if (!response && start == StartDaemon::kIfNeeded && nobody_listens(state_dir)) {
     const bool is_started = start_daemon(state_dir);
     const auto deadline = std::chrono::steady_clock::now() + kOthersStartTime;
     do {
-      response = http::request(endpoint, method, target, text, kAnswerTime);
+      response = ask();
       if (!response && !is_started) std::this_thread::sleep_for(kAskAgain);
     } while (!response && !is_started && std::chrono::steady_clock::now() < deadline);
-    if (!response && !is_started)
+    if (!response && !is_started && nobody_listens(state_dir))
       throw Error(ExitCode::kResources, "the daemon did not start; see the end of " + log_of(state_dir));
   }
-  if (!response) throw no_daemon(address, response.error());
+  if (!response) throw no_answer(address, response.error());
   auto document = document_of(*response);
   refuse_if_refused(*response, document);
   return document;
@@ -168,7 +187,7 @@ nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method,
 
 std::string ask_daemon_text(const DaemonAddress& address, const std::string& target) {
   auto response = http::request(endpoint_of(address), "GET", target, "", kAnswerTime);
-  if (!response) throw no_daemon(address, response.error());
+  if (!response) throw no_answer(address, response.error());
   if (response->status >= 300) refuse_if_refused(*response, document_of(*response));
   return std::move(response->body);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// How the commands reach the daemon: one that listens already, or one that is started for them.
+// How the commands reach the daemon: one that listens already, or one that is started for them. Any thread.
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -19,20 +19,23 @@ struct DaemonAddress {
   Format format() const { return json ? Format::kJson : Format::kText; }
 };
 
-enum class StartDaemon { kNo, kIfNeeded };
+enum class StartDaemon { kNo, kIfNeeded };  // kIfNeeded: where nobody listens
 
 // --state-dir and --json.
 void add_daemon_options(CLI::App& command, DaemonAddress& address);
+// Of the environment; empty: not set.
+std::string environment_value(const char* name);
 // Absolute. Throws Error{kConfig} where there is no home folder.
 std::string state_dir_of(const DaemonAddress& address);
 
 // Where its daemon listens.
 http::Endpoint endpoint_of(const DaemonAddress& address);
-// "no daemon answers for DIR: REASON; start one: ...", kTryAgain.
-base::Error no_daemon(const DaemonAddress& address, const std::string& reason);
+// For a request that got no answer, for this reason: "no daemon answers for DIR: REASON; start one: ...", or that the
+// one that listens gave none that can be used. kTryAgain; kResources for an answer that would be as bad the next time.
+base::Error no_answer(const DaemonAddress& address, const std::string& reason);
 
-// The daemon's answer. Throws Error with the daemon's reason where it refuses: kConfig, or kTryAgain where it
-// may go well later; kTryAgain where none answers.
+// The daemon's answer. Throws Error with the daemon's reason where it refuses: kConfig, kTryAgain where it may go well
+// later, or kResources; no_answer() where there is none.
 nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method, const std::string& target,
                           const nlohmann::json& body = nullptr, StartDaemon start = StartDaemon::kNo);
 

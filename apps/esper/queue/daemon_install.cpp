@@ -1,7 +1,6 @@
 // `esper daemon install`: the daemon as a service of systemd.
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
@@ -23,13 +22,9 @@ struct InstallOptions {
 };
 
 std::string unit_path() {
-  const auto set = [](const char* name) -> std::string {
-    const char* value = std::getenv(name);
-    return value == nullptr ? "" : value;
-  };
-  std::string folder = set("XDG_CONFIG_HOME");
+  std::string folder = environment_value("XDG_CONFIG_HOME");
   if (folder.empty()) {
-    const std::string home = set("HOME");
+    const std::string home = environment_value("HOME");
     if (home.empty()) throw base::Error(base::ExitCode::kConfig, "there is no home folder for the unit file: set HOME");
     folder = home + "/.config";
   }

@@ -1,10 +1,10 @@
 // `esper job`: what is known, asked and changed of single jobs.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "base/error.h"
+#include "base/names.h"
 #include "base/text/standard_output.h"
 #include "base/text/text_outlet.h"
 #include "esper/front.h"
@@ -14,6 +14,7 @@
 #include "esper/queue/job_requests.h"
 #include "esper/queue/job_table.h"
 #include "esper/queue/wait.h"
+#include "jobs/job/job_actions.h"
 
 namespace esper {
 namespace {
@@ -48,7 +49,7 @@ int wait(const JobsOptions& options) {
   return 0;
 }
 
-// Each job is tried, whatever becomes of the others.
+// Each job is tried, whatever becomes of the others. Exits as the first one that failed.
 int act_on_each(const JobsOptions& options, const std::string& action) {
   json done = json::array(), refused = json::array();
   int code = 0;
@@ -56,10 +57,11 @@ int act_on_each(const JobsOptions& options, const std::string& action) {
     try {
       done.push_back(ask_daemon(options.address, "POST", job_target(id, action)));
     } catch (const Error& error) {
-      if (error.code() != ExitCode::kConfig) throw;
       refused.push_back({{"job", id}, {"error", error.what()}});
-      code = static_cast<int>(error.code());
-      base::print_failure(error.what());
+      if (code == 0) code = static_cast<int>(error.code());
+      // A refusal because of the job names it.
+      const bool is_of_job = error.code() == ExitCode::kConfig;
+      base::print_failure(is_of_job ? error.what() : fmt::format("job {}: {}", id, error.what()));
     }
   }
   if (options.address.json) {
@@ -70,10 +72,9 @@ int act_on_each(const JobsOptions& options, const std::string& action) {
   return code;
 }
 
-template <int Which>
+template <jobs::JobAction Action>
 int act(const JobsOptions& options) {
-  static constexpr std::array kActions{"cancel", "pause", "hold", "resume", "retry"};
-  const std::string action = kActions[Which];
+  const std::string action(base::name_of(Action));
   if (options.ids.size() > 1) return act_on_each(options, action);
   print_job(options.address, ask_daemon(options.address, "POST", job_target(options.ids.front(), action)));
   return 0;
@@ -119,12 +120,14 @@ void add_job(Front& front) {
   add_jobs_command(*job, front, "wait",
                    "Wait until jobs have ended; exits as the training did, or the first one without success", wait,
                    "12 13 --timeout 3600");
-  add_jobs_command(*job, front, "cancel", "Save, stop and do not continue", act<0>, "12 13");
-  add_jobs_command(*job, front, "pause", "Save and stop, until `esper job resume`", act<1>, "12 13");
-  add_jobs_command(*job, front, "hold", "Keep a queued job from beginning, until `esper job resume`", act<2>, "12 13");
-  add_jobs_command(*job, front, "resume", "Let a paused or held job go on", act<3>, "12 13");
+  using Action = jobs::JobAction;
+  add_jobs_command(*job, front, "cancel", "Save, stop and do not continue", act<Action::kCancel>, "12 13");
+  add_jobs_command(*job, front, "pause", "Save and stop, until `esper job resume`", act<Action::kPause>, "12 13");
+  add_jobs_command(*job, front, "hold", "Keep a queued job from beginning, until `esper job resume`",
+                   act<Action::kHold>, "12 13");
+  add_jobs_command(*job, front, "resume", "Let a paused or held job go on", act<Action::kResume>, "12 13");
   add_jobs_command(*job, front, "retry", "Let a job that ended without success go on from its newest checkpoint",
-                   act<4>, "12 13");
+                   act<Action::kRetry>, "12 13");
   add_job_priority(*job, front);
   add_job_edit(*job, front);
   add_job_set(*job, front);

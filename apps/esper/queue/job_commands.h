@@ -1,7 +1,8 @@
 #pragma once
-// Parts of `esper job` and `esper daemon`.
+// Parts of `esper job` and `esper daemon`. On the thread that reads the command line.
 
 #include <CLI/CLI.hpp>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 
 #include "esper/front.h"

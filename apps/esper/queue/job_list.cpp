@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file_system.h"
 #include "base/text/json_fields.h"
+#include "base/text/text_outlet.h"
 #include "esper/queue/job_requests.h"
 #include "http/target.h"
 #include "jobs/job/job_states.h"
@@ -51,6 +52,17 @@ nlohmann::json listed_jobs(const JobListOptions& options, std::int64_t limit) {
   if (!options.name.empty()) target += "&name=" + http::percent_encoded(options.name);
   if (options.sweep > 0) target += fmt::format("&sweep={}", options.sweep);
   return ask_daemon(options.address, "GET", target);
+}
+
+void report_more(const JobListOptions& options, const nlohmann::json& answer) {
+  if (!answer.value("more", false)) return;
+  const auto listed = static_cast<std::int64_t>(answer.at("jobs").size());
+  const bool is_full = listed >= options.most();
+  if (is_full && options.limit) return;
+  base::standard_error().write(fmt::format(
+      "esper: the newest {} jobs are listed, and there are older ones{}; --state, --name and --sweep choose "
+      "among all\n",
+      listed, is_full ? ": --limit lists up to 100000" : ", which do not fit into one answer"));
 }
 
 TableStyle table_style(const nlohmann::json& jobs) {

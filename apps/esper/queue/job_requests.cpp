@@ -24,7 +24,13 @@ jobs::JobState state_of(const nlohmann::json& job) {
   return *state;
 }
 
-bool has_ended(const nlohmann::json& job) { return is_terminal(state_of(job)); }
+// Also one that its sweep left paused: nothing but its user continues it.
+bool has_ended(const nlohmann::json& job) {
+  const auto state = state_of(job);
+  const bool is_left =
+      state == jobs::JobState::kPaused && base::number_at<std::int64_t>(job, "ended_ms").value_or(0) > 0;
+  return is_terminal(state) || is_left;
+}
 
 int exit_code_of(const nlohmann::json& job) {
   if (state_of(job) == jobs::JobState::kCancelled) return static_cast<int>(ExitCode::kInterrupted);

@@ -20,18 +20,20 @@ struct JobsCommand {
 };
 
 int list_once(const JobListOptions& options) {
-  const auto answer = listed_jobs(options, options.limit);
+  const auto answer = listed_jobs(options, options.most());
   if (options.address.json) {
     print_json(answer);
   } else {
     base::write_output(job_table(answer.at("jobs"), table_style(answer.at("jobs"))));
   }
+  report_more(options, answer);
   return 0;
 }
 
 // For completion in a shell.
 int list_ids(const JobListOptions& options) {
-  for (const auto& job : listed_jobs(options, kMostIds).at("jobs"))
+  const auto answer = listed_jobs(options, kMostIds);
+  for (const auto& job : answer.at("jobs"))
     print_line(std::to_string(base::number_at<std::int64_t>(job, "id").value_or(0)));
   return 0;
 }

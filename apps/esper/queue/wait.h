@@ -1,5 +1,5 @@
 #pragma once
-// Waiting for jobs to end.
+// Waiting for jobs to end. Any thread.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>

@@ -75,7 +75,7 @@ class Screen {
 // As many jobs as the terminal has lines for.
 std::int64_t jobs_shown(const JobListOptions& options) {
   constexpr int kOtherLines = 3;  // the title, the table's titles, the cursor's line
-  return std::min<std::int64_t>(options.limit, std::max(terminal_size().rows - kOtherLines, 1));
+  return std::min<std::int64_t>(options.most(), std::max(terminal_size().rows - kOtherLines, 1));
 }
 
 void draw(const json& jobs) {
@@ -153,9 +153,11 @@ int watch_in_lines(const JobListOptions& options) {
   const QuitOnInterrupt quit(STDERR_FILENO, "");
   ChangeLines lines(options);
   const auto take_all = [&] {
-    for (const auto& job : listed_jobs(options, options.limit).at("jobs")) lines.take(job);
+    auto answer = listed_jobs(options, options.most());
+    for (const auto& job : answer.at("jobs")) lines.take(job);
+    return answer;
   };
-  take_all();
+  report_more(options, take_all());
   while (true) {
     const auto seen = events.next(std::chrono::hours(1));
     if (seen.kind == Kind::kMissed) take_all();

@@ -46,7 +46,7 @@ struct Start {
   if (start.lifetime == ChildLifetime::kOwn) {
     ::setsid();
   } else {
-    ::prctl(PR_SET_PDEATHSIG, start.lifetime == ChildLifetime::kToldWithParent ? SIGTERM : SIGKILL);
+    ::prctl(PR_SET_PDEATHSIG, start.lifetime == ChildLifetime::kStoppedWithParent ? SIGTERM : SIGKILL);
     if (::getppid() != start.parent) ::_exit(kCannotStart);  // it ended before it could be asked to take us along
     ::setpgid(0, 0);
   }

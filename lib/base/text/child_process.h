@@ -18,9 +18,9 @@ struct ChildFile {
 
 // What becomes of the child when the thread that started it ends, however that happens.
 enum class ChildLifetime {
-  kKilledWithParent,  // the kernel kills it
-  kToldWithParent,    // the kernel sends it SIGTERM
-  kOwn,               // nothing: it leads a session of its own
+  kKilledWithParent,   // the kernel kills it
+  kStoppedWithParent,  // the kernel sends it SIGTERM
+  kOwn,                // nothing: it leads a session of its own
 };
 
 struct ChildPlan {

@@ -47,7 +47,7 @@ enum class Parts {
 struct ReadOptions {
   config::BadSample bad_sample = config::BadSample::kFail;
   std::int64_t max_bytes = 0;  // most memory that any one stage of reading may take; 0: what the process may have
-  std::string limit = {};      // what bounds max_bytes, for a message (base::MemoryRoom::limit); empty: the caller's choice
+  std::string limit = {};  // what bounds max_bytes, for a message (base::MemoryRoom::limit); empty: the caller's choice
   config::Task task = config::Task::kClassification;  // what a target is
 };
 

@@ -1,5 +1,7 @@
 #include "jobs/api/api.h"
 
+#include <fmt/core.h>
+
 #include "jobs/api/audit_routes.h"
 #include "jobs/api/page_routes.h"
 #include "jobs/api/responses.h"
@@ -12,9 +14,10 @@ constexpr int kTryLater = 503, kNoRoom = 507;  // of HTTP
 }  // namespace
 
 Api::Api(Parts parts, DaemonFacts facts, Callbacks callbacks)
-    : jobs_(parts.store, parts.queue),
+    : database_(facts.state_dir + "/jobs.db"),
+      jobs_(parts.store, parts.queue),
       edits_(parts.store, parts.queue),
-      sweeps_(parts.sweeps, parts.queue),
+      sweeps_(parts.store, parts.sweeps, parts.queue),
       progress_(parts.store, parts.progress, std::move(callbacks.stream_begins)),
       daemon_(parts.store, parts.queue, std::move(facts), std::move(callbacks.stop)) {
   jobs_.add_to(router_);
@@ -31,10 +34,19 @@ http::Response Api::answer(const http::Request& request) const {
   try {
     return router_.answer(request);
   } catch (const DatabaseError& error) {
-    return refusal(error.out_of_space() ? kNoRoom : kTryLater, error.what());
+    return refusal_of(error);
   } catch (const base::ConfigError& error) {  // a stored sweep that this version does not take any more
     return refusal(409, error.what());
   }
+}
+
+http::Response Api::refusal_of(const DatabaseError& error) const {
+  if (error.out_of_space()) return refusal(kNoRoom, error.what());
+  if (error.is_busy()) return refusal(kTryLater, error.what());
+  return refusal(kTryLater,
+                 fmt::format("the job database {} cannot be used: {}. Runs and their checkpoints are not in it. If it "
+                             "is damaged, docs/daemon.md says under \"Recovery by hand\" how to save what can be read",
+                             database_, error.what()));
 }
 
 }  // namespace esper::jobs

@@ -2,6 +2,7 @@
 // The daemon's HTTP interface, version 1: docs/daemon.md describes it. On the loop's thread.
 
 #include <functional>
+#include <string>
 
 #include "jobs/api/daemon_routes.h"
 #include "jobs/api/edit_routes.h"
@@ -29,6 +30,9 @@ class Api {
   const Router& router() const { return router_; }
 
  private:
+  http::Response refusal_of(const DatabaseError& error) const;
+
+  const std::string database_;  // its file
   JobRoutes jobs_;
   EditRoutes edits_;
   SweepRoutes sweeps_;

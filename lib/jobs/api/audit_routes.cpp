@@ -1,7 +1,5 @@
 #include "jobs/api/audit_routes.h"
 
-#include <fmt/core.h>
-
 #include "jobs/api/responses.h"
 
 namespace esper::jobs {
@@ -12,15 +10,11 @@ constexpr std::int64_t kMostAuditLines = 10'000;
 http::Response audit(JobStore& store, const http::Request& request) {
   std::int64_t after = 0, most = 1000;
   for (const auto& [name, value] : request.query) {
-    const auto number = whole_number_in(value);
-    if (name == "after" && number && *number >= 0) {
-      after = *number;
-    } else if (name == "limit" && number && *number >= 1 && *number <= kMostAuditLines) {
-      most = *number;
-    } else {
-      return refusal(
-          400, fmt::format("unknown parameter, or value: {}; known: after, limit (1 to {})", name, kMostAuditLines));
-    }
+    const bool is_after = name == "after";
+    if (!is_after && name != "limit") return refusal(400, unknown_parameter(name, "after, limit"));
+    const auto number = is_after ? query_number(name, value, 0) : query_number(name, value, 1, kMostAuditLines);
+    if (!number) return refusal(400, number.error());
+    (is_after ? after : most) = *number;
   }
   return json_response({{"audit", base::to_json(store.audit(after, most))}});
 }

@@ -8,8 +8,8 @@
 #include "jobs/api/responses.h"
 #include "jobs/api/submission_check.h"
 #include "jobs/job/job_states.h"
+#include "jobs/job/run_folder.h"
 #include "storage/confined_file_system.h"
-#include "storage/real_file_system.h"
 
 namespace esper::jobs {
 namespace {
@@ -26,11 +26,6 @@ struct SettingsToChange {
 };
 constexpr auto json_members(const SettingsToChange*) {
   return std::tuple{base::json_member("assignments", &SettingsToChange::assignments)};
-}
-
-bool has_run_folder(const Job& job) {
-  const auto kind = storage::real_file_system().kind_of(job.run_dir + "/" + history::kRunConfigFile);
-  return kind != base::PathKind::kNothing;
 }
 
 int status_of(ExitCode code) {
@@ -62,6 +57,9 @@ Response EditRoutes::set(const Request& request, JobId id) {
   const auto asked = body_of<SettingsToChange>(request);
   if (!asked) return refusal(400, asked.error());
   if (asked->assignments.empty()) return refusal(400, "assignments: needs at least one, like epochs=20");
+  if (asked->assignments.size() > kMostAssignments) {
+    return refusal(400, fmt::format("assignments: at most {}, found {}", kMostAssignments, asked->assignments.size()));
+  }
   const auto job = store_.find(id);
   if (!job) return no_such_job(id);
   if (job->state == JobState::kSucceeded)
@@ -76,7 +74,7 @@ Response EditRoutes::set(const Request& request, JobId id) {
 }
 
 Response EditRoutes::set_in_run(const Job& job, const std::vector<std::string>& assignments, std::int64_t uid) {
-  if (job.attempts == 0 || !has_run_folder(job)) {
+  if (job.attempts == 0 || !has_run_folder(job.run_dir)) {
     if (is_active(job.state)) return refusal(503, fmt::format("job {} is just starting: try again", job.id));
     return refusal(409, fmt::format("job {} has no run yet: change its run file with esper job edit {} --set {}",
                                     job.id, job.id, base::joined(assignments, " ")));
@@ -86,8 +84,14 @@ Response EditRoutes::set_in_run(const Job& job, const std::vector<std::string>& 
   const auto changes = history::changes_to_request(files, job.run_dir, own, assignments);
   std::string path;
   if (!changes.empty()) {
-    path = history::publish_request(files, job.run_dir, history::settings_of(changes), kLockPatience).path;
+    // The line comes first: a full disk or a kill then leaves no change without one.
     store_.note(asked_now(uid, "set", base::joined(assignments, " ")), job.id);
+    try {
+      path = history::publish_request(files, job.run_dir, history::settings_of(changes), kLockPatience).path;
+    } catch (const base::Error& error) {
+      store_.note(asked_now(uid, "set", fmt::format("not done: {}", error.what())), job.id);
+      throw;
+    }
   }
   return json_response({{"job", job.id},
                         {"run_dir", job.run_dir},

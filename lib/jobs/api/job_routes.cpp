@@ -3,7 +3,10 @@
 #include <fmt/core.h>
 
 #include <optional>
+#include <ranges>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "base/names.h"
 #include "jobs/api/job_text.h"
@@ -29,6 +32,8 @@ std::optional<std::vector<JobState>> states_in(const std::string& text) {
 }
 
 constexpr std::int64_t kMostListed = 100'000;
+// Clients take 64 MiB (http/client.h).
+constexpr std::size_t kMostListBytes = 32u << 20;
 
 base::Expected<JobFilter> filter_of(const Request& request) {
   JobFilter filter;
@@ -39,11 +44,13 @@ base::Expected<JobFilter> filter_of(const Request& request) {
       filter.states = *states;
     } else if (name == "name") {
       filter.name = value;
-    } else if (const auto number = whole_number_in(value);
-               number && ((name == "limit" && *number <= kMostListed) || name == "sweep")) {
-      (name == "limit" ? filter.most : filter.sweep) = *number;
+    } else if (name == "limit" || name == "sweep") {
+      const bool is_limit = name == "limit";
+      const auto number = query_number(name, value, 1, is_limit ? kMostListed : kAnyNumber);
+      if (!number) return base::failure(number.error());
+      (is_limit ? filter.most : filter.sweep) = *number;
     } else {
-      return base::failure(fmt::format("unknown parameter, or value: {}; known: state, name, sweep, limit", name));
+      return base::failure(unknown_parameter(name, "state, name, sweep, limit"));
     }
   }
   return filter;
@@ -69,7 +76,9 @@ void JobRoutes::add_to(Router& router) {
 Response JobRoutes::submit(const Request& request) {
   const auto submission = body_of<Submission>(request);
   if (!submission) return refusal(400, submission.error());
-  if (const std::string mistakes = mistakes_in(*submission); !mistakes.empty()) return refusal(400, mistakes);
+  // One that is repeated is answered with what it made, also where its folder has gone since.
+  const auto folder = store_.knows(*submission) ? FolderCheck::kPathAlone : FolderCheck::kExists;
+  if (const std::string mistakes = mistakes_in(*submission, folder); !mistakes.empty()) return refusal(400, mistakes);
   const auto jobs = queue_.submit(*submission, uid_of(request));
   if (!jobs) return refusal(400, jobs.error());
   if (submission->seeds.empty()) return json_response(base::to_json(jobs->front()), 201);
@@ -77,15 +86,28 @@ Response JobRoutes::submit(const Request& request) {
 }
 
 Response JobRoutes::list(const Request& request) {
-  const auto filter = filter_of(request);
+  auto filter = filter_of(request);
   if (!filter) return refusal(400, filter.error());
-  Response response{.body = "{\"jobs\":["};
-  for (Job& job : store_.list(*filter)) {
+  const auto most = static_cast<std::size_t>(filter->most);
+  ++filter->most;  // shows whether there are more
+  auto jobs = store_.list(*filter);
+  std::vector<std::string> texts;  // the newest job first: what does not fit are the oldest
+  std::size_t bytes = 0;
+  for (Job& job : std::views::reverse(jobs)) {
+    if (texts.size() == most) break;
     job.reason = queue_.waiting_reason(job);
-    if (response.body.back() == '}') response.body += ',';
-    append_json(response.body, job);
+    std::string text;
+    append_json(text, job);
+    bytes += text.size() + 1;
+    if (bytes > kMostListBytes) break;
+    texts.push_back(std::move(text));
   }
-  response.body += "]}\n";
+  Response response{.body = "{\"jobs\":["};
+  for (const std::string& text : std::views::reverse(texts)) {
+    if (response.body.back() == '}') response.body += ',';
+    response.body += text;
+  }
+  response.body += fmt::format("],\"more\":{}}}\n", texts.size() < jobs.size());
   return response;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "jobs/job/job_states.h"
 #include "nissa/log.h"
 
 namespace esper::jobs {
@@ -14,6 +15,10 @@ constexpr auto kBetweenLooks = std::chrono::seconds(1);
 
 }  // namespace
 
+void ProgressFeed::changed(const Job& job) {
+  if (is_active(job.state) && listeners_.any()) wake();
+}
+
 void ProgressFeed::wake() {
   if (std::exchange(is_awake_, true)) return;
   timer_.expires_after(kBetweenLooks);
@@ -21,7 +26,7 @@ void ProgressFeed::wake() {
     is_awake_ = false;
     if (error || !listeners_.any()) return;
     try {
-      look();
+      if (!look()) return;
     } catch (const base::Error& failed) {
       nissa::log::warning(std::string("progress cannot be read: ") + failed.what());
     }
@@ -29,11 +34,12 @@ void ProgressFeed::wake() {
   });
 }
 
-void ProgressFeed::look() {
+bool ProgressFeed::look() {
   const auto running = store_.list({.states = {JobState::kRunning, JobState::kStopping}});
   std::erase_if(published_,
                 [&](const auto& entry) { return std::ranges::find(running, entry.first, &Job::id) == running.end(); });
   for (const Job& job : running) look_at(job);
+  return !running.empty();
 }
 
 void ProgressFeed::look_at(const Job& job) {

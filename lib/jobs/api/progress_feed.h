@@ -1,6 +1,6 @@
 #pragma once
 // Events about the progress of running jobs, for as long as anyone listens: each second it looks at their run folders
-// and publishes what changed. Without listeners there is no timer. On the loop's thread.
+// and publishes what changed. Without listeners, or without running jobs, there is no timer. On the loop's thread.
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -24,9 +24,12 @@ class ProgressFeed {
 
   // Someone is about to listen.
   void wake();
+  // To be called after each change of a job.
+  void changed(const Job& job);
 
  private:
-  void look();
+  // Whether any job runs.
+  bool look();
   void look_at(const Job& job);
 
   JobStore& store_;

@@ -1,7 +1,5 @@
 #include "jobs/api/progress_routes.h"
 
-#include <fmt/core.h>
-
 #include "jobs/api/responses.h"
 
 namespace esper::jobs {
@@ -17,7 +15,7 @@ void ProgressRoutes::add_to(Router& router) {
 
 http::Response ProgressRoutes::progress(JobId id) {
   const auto job = store_.find(id);
-  if (!job) return refusal(404, fmt::format("there is no job {}", id));
+  if (!job) return no_such_job(id);
   return json_response(base::to_json(reader_.look(*job).progress));
 }
 

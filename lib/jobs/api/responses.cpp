@@ -22,6 +22,18 @@ std::optional<std::int64_t> whole_number_in(std::string_view text) {
   return whole ? std::optional(number) : std::nullopt;
 }
 
+base::Expected<std::int64_t> query_number(std::string_view name, std::string_view value, std::int64_t least,
+                                          std::int64_t most) {
+  const auto number = whole_number_in(value);
+  if (number && *number >= least && *number <= most) return *number;
+  const std::string range = most == kAnyNumber ? fmt::format("{} on", least) : fmt::format("{} to {}", least, most);
+  return base::failure(fmt::format("{}: needs a whole number from {}", name, range));
+}
+
+std::string unknown_parameter(std::string_view name, std::string_view known) {
+  return fmt::format("unknown parameter: {}; known: {}", name, known);
+}
+
 std::int64_t uid_of(const http::Request& request) {
   return static_cast<std::int64_t>(request.peer.is_local ? request.peer.uid : ::getuid());
 }

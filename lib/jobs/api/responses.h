@@ -2,6 +2,7 @@
 // Responses of the daemon's interface, and what its requests have in common. Any thread.
 
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -24,6 +25,13 @@ http::Response no_such_job(JobId id);
 
 // Of a path or query: all of the text, in decimal digits.
 std::optional<std::int64_t> whole_number_in(std::string_view text);
+
+inline constexpr std::int64_t kAnyNumber = std::numeric_limits<std::int64_t>::max();
+// The value of a query parameter that is a whole number. Fails with the parameter's name and its range.
+base::Expected<std::int64_t> query_number(std::string_view name, std::string_view value, std::int64_t least,
+                                          std::int64_t most = kAnyNumber);
+// The reason to refuse a query parameter that the path does not have. `known`: those that it has.
+std::string unknown_parameter(std::string_view name, std::string_view known);
 
 // Who asks, for the audit log: over TCP, where the kernel does not say, this process's own user, who has the token.
 std::int64_t uid_of(const http::Request& request);

@@ -40,19 +40,42 @@ bool is_folder(const std::string& path) {
   return is_absolute_path(path) && std::filesystem::is_directory(path, ignored);
 }
 
+void check_after(const std::vector<JobId>& after, std::vector<std::string>& mistakes) {
+  if (after.size() > kMostAfter)
+    mistakes.push_back(fmt::format("after: at most {} jobs, found {}", kMostAfter, after.size()));
+}
+
+// Of all jobs that the submission makes, in one transaction in which nothing else is answered.
+void check_amounts(const Submission& submission, std::vector<std::string>& mistakes) {
+  const std::size_t seeds = submission.seeds.size(), after = submission.after.size();
+  if (seeds > kMostRepeats) mistakes.push_back(fmt::format("seeds: at most {}, found {}", kMostRepeats, seeds));
+  check_after(submission.after, mistakes);
+  if (seeds * after > kMostDependencies) {
+    mistakes.push_back(
+        fmt::format("after: {} jobs for each of {} seeds are {}, of at most {}; submit fewer seeds at a time", after,
+                    seeds, seeds * after, kMostDependencies));
+  }
+  if (seeds * submission.config.size() > kMostRunFileBytes) {
+    mistakes.push_back(fmt::format(
+        "seeds: {} run files of {} bytes have more than {} MiB; submit fewer seeds at a time, or a sweep, which keeps "
+        "one run file for all (esper sweep)",
+        seeds, submission.config.size(), kMostRunFileBytes >> 20));
+  }
+}
+
 }  // namespace
 
-std::string mistakes_in(const Submission& submission) {
+std::string mistakes_in(const Submission& submission, FolderCheck folder) {
   std::vector<std::string> mistakes;
   if (!is_job_name(submission.name)) mistakes.emplace_back(kNameRule);
-  if (!is_folder(submission.folder)) mistakes.push_back("folder: needs the absolute path of a folder that exists");
+  if (folder == FolderCheck::kExists ? !is_folder(submission.folder) : !is_absolute_path(submission.folder))
+    mistakes.emplace_back("folder: needs the absolute path of a folder that exists");
   if (!is_absolute_path(submission.run_dir.empty() ? submission.runs_dir : submission.run_dir))
     mistakes.push_back("run_dir, or runs_dir: needs an absolute path");
   const auto& needs = submission.needs;
   if (needs.threads < 0 || needs.memory_bytes < 0 || needs.gpus < kGpusByDevice)
     mistakes.push_back("needs: no number may be below 0; gpus may be -1: as many as the run file's device asks for");
-  if (submission.seeds.size() > kMostRepeats)
-    mistakes.push_back(fmt::format("seeds: at most {}, found {}", kMostRepeats, submission.seeds.size()));
+  check_amounts(submission, mistakes);
   check_config(submission.config, mistakes);
   return base::joined(mistakes, "; ");
 }
@@ -66,6 +89,7 @@ std::string mistakes_in(const JobChange& change) {
                                       std::pair{"memory_bytes", change.memory_bytes}}) {
     if (number.value_or(0) < 0) mistakes.push_back(fmt::format("{}: may not be below 0", field));
   }
+  if (change.after) check_after(change.after->ids, mistakes);
   if (change.config.has_value() != change.config_before.has_value())
     mistakes.emplace_back("config, and config_before, the run file that it was made from: one needs the other");
   if (change.config) check_config(*change.config, mistakes);

@@ -2,9 +2,9 @@
 
 #include <fmt/core.h>
 
-#include "base/clock.h"
 #include "jobs/api/responses.h"
 #include "jobs/api/submission_check.h"
+#include "jobs/store/sweep_store.h"
 #include "sweep/summary_json.h"
 
 namespace esper::jobs {
@@ -15,15 +15,10 @@ using http::Response;
 
 Response no_such_sweep(SweepId id) { return refusal(404, fmt::format("there is no sweep {}", id)); }
 
-Asked asked_by(const Request& request, const std::string& what) {
-  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(base::Clock().wall());
-  return {.at_ms = now.count(), .uid = uid_of(request), .what = what};
-}
-
 }  // namespace
 
 void SweepRoutes::add_to(Router& router) {
-  router.add("GET", "/v1/sweeps", [this](const Request&, SweepId) { return list(); });
+  router.add("GET", "/v1/sweeps", [this](const Request& request, SweepId) { return list(request); });
   router.add("POST", "/v1/sweeps", [this](const Request& request, SweepId) { return submit(request); });
   router.add("GET", "/v1/sweeps/{id}", [this](const Request&, SweepId id) { return show(id); });
   router.add("GET", "/v1/sweeps/{id}/best", [this](const Request&, SweepId id) { return best(id); });
@@ -36,13 +31,27 @@ void SweepRoutes::add_to(Router& router) {
 Response SweepRoutes::submit(const Request& request) {
   const auto submission = body_of<SweepSubmission>(request);
   if (!submission) return refusal(400, submission.error());
+  // One that is repeated is answered with what it made, whatever has become of its folder since.
+  if (!submission->token.empty()) {
+    if (const auto made = SweepStore(store_).find_token(submission->token))
+      return json_response(base::to_json(*made), 201);
+  }
   if (const std::string mistakes = mistakes_in(*submission); !mistakes.empty()) return refusal(400, mistakes);
-  const auto made = sweeps_.submit(*submission, asked_by(request, "submit sweep"));
+  const auto made = sweeps_.submit(*submission, asked_now(uid_of(request), "submit sweep"));
   queue_.schedule();
   return json_response(base::to_json(made), 201);
 }
 
-Response SweepRoutes::list() { return json_response({{"sweeps", base::to_json(sweeps_.list())}}); }
+Response SweepRoutes::list(const Request& request) {
+  std::int64_t most = kMostSweepsListed;
+  for (const auto& [name, value] : request.query) {
+    if (name != "limit") return refusal(400, unknown_parameter(name, "limit"));
+    const auto number = query_number(name, value, 1, 10'000);
+    if (!number) return refusal(400, number.error());
+    most = *number;
+  }
+  return json_response({{"sweeps", base::to_json(sweeps_.list(most))}});
+}
 
 Response SweepRoutes::show(SweepId id) {
   if (!sweeps_.find(id)) return no_such_sweep(id);
@@ -57,7 +66,7 @@ Response SweepRoutes::best(SweepId id) {
 
 Response SweepRoutes::act(const Request& request, SweepId id, Action action, const std::string& what) {
   if (!sweeps_.find(id)) return no_such_sweep(id);
-  const auto sweep = (sweeps_.*action)(id, asked_by(request, what));
+  const auto sweep = (sweeps_.*action)(id, asked_now(uid_of(request), what));
   if (!sweep) return refusal(409, sweep.error());
   queue_.schedule();
   return json_response(base::to_json(*sweep));

@@ -9,19 +9,20 @@ namespace esper::jobs {
 
 class SweepRoutes {
  public:
-  SweepRoutes(Sweeps& sweeps, Queue& queue) : sweeps_(sweeps), queue_(queue) {}
+  SweepRoutes(JobStore& store, Sweeps& sweeps, Queue& queue) : store_(store), sweeps_(sweeps), queue_(queue) {}
 
   // The router must not outlive this object.
   void add_to(Router& router);
 
  private:
   http::Response submit(const http::Request& request);
-  http::Response list();
+  http::Response list(const http::Request& request);
   http::Response show(SweepId id);
   http::Response best(SweepId id);
   using Action = base::Expected<SweepRecord> (Sweeps::*)(SweepId, const Asked&);
   http::Response act(const http::Request& request, SweepId id, Action action, const std::string& what);
 
+  JobStore& store_;
   Sweeps& sweeps_;
   Queue& queue_;
 };

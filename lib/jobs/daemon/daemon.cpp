@@ -157,8 +157,10 @@ class Daemon {
     return response;
   }
 
-  void publish_job(const Job& job) {
+  void publish_job(Job job) {
     reports_.changed(job);
+    feed_.changed(job);
+    job.reason = queue_.waiting_reason(job);
     publish("job", base::to_json(job));
   }
 

@@ -20,6 +20,7 @@ struct DaemonHttpConfig {
   int port = 0;
   std::string token_file;  // once read: with the configuration file's folder
 
+  template <class = void>
   static constexpr auto fields() {
     using C = DaemonHttpConfig;
     return std::tuple{config::field("port", &C::port, "of 127.0.0.1; 0: no TCP", config::between(0, 65535)),
@@ -46,6 +47,7 @@ struct DaemonConfig {
   std::string log_max_size = "10MiB";
   bool telemetry = true;
 
+  template <class = void>
   static constexpr auto fields() {
     using C = DaemonConfig;
     using config::field;

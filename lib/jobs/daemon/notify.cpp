@@ -4,13 +4,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
-#include <optional>
 #include <utility>
 
 #include "base/descriptor.h"
+#include "jobs/api/responses.h"
 #include "nissa/log.h"
 
 namespace esper::jobs {
@@ -25,19 +25,13 @@ std::string take_variable(const char* name) {
   return text;
 }
 
-std::optional<std::int64_t> whole_number(const std::string& text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
-}
-
 }  // namespace
 
 ServiceManager take_service_manager() {
   ServiceManager manager{.socket = take_variable("NOTIFY_SOCKET")};
   const std::string pid = take_variable("WATCHDOG_PID");
-  const auto period = whole_number(take_variable("WATCHDOG_USEC"));
-  const bool is_ours = pid.empty() || whole_number(pid) == ::getpid();
+  const auto period = whole_number_in(take_variable("WATCHDOG_USEC"));
+  const bool is_ours = pid.empty() || whole_number_in(pid) == ::getpid();
   if (is_ours && period && *period > 0 && *period <= kMostWatchdogUs)
     manager.watchdog = std::chrono::microseconds(*period);
   return manager;

@@ -4,13 +4,20 @@
 #include <string.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "base/text/joined.h"
 
 namespace esper::jobs {
 namespace {
 
 using base::ExitCode;
+
+constexpr std::string_view kBetweenCauses = "; ";
 
 constexpr auto kMeanings = std::array{std::pair{ExitCode::kDone, "done"},
                                       std::pair{ExitCode::kConfig, "configuration error"},
@@ -47,11 +54,32 @@ JobState state_after_exit(int exit_code) {
   return exit_code == static_cast<int>(ExitCode::kDiverged) ? JobState::kDiverged : JobState::kFailed;
 }
 
-void count_interruption(Job& job, const AttemptEnd& end) {
-  const std::string cause = meaning(end);
-  const bool again = cause == job.cause && end.checkpoint == job.checkpoint;
-  job.interruptions = again ? job.interruptions + 1 : 1;
-  job.cause = cause;
+// Of Job::cause, the last one first.
+std::vector<std::string> causes_of(const Job& job) {
+  std::vector<std::string> causes;
+  std::string_view left = job.cause;
+  while (!left.empty()) {
+    const auto end = std::min(left.find(kBetweenCauses), left.size());
+    causes.emplace_back(left.substr(0, end));
+    left.remove_prefix(std::min(end + kBetweenCauses.size(), left.size()));
+  }
+  return causes;
+}
+
+// Names of checkpoints sort by their place in the training.
+void forget_interruptions_before_checkpoint(Job& job, const AttemptEnd& end) {
+  if (end.never_began || end.checkpoint <= job.checkpoint) return;
+  job.interruptions = 0;
+  job.cause.clear();
+}
+
+void count_interruption(Job& job, const std::string& cause) {
+  auto causes = job.interruptions == 0 ? std::vector<std::string>() : causes_of(job);
+  const bool is_known = std::erase(causes, cause) > 0;
+  const bool counts_anew = !is_known && causes.size() < RestartRules::kMostCauses;
+  job.interruptions = counts_anew ? 1 : job.interruptions + 1;
+  causes.insert(causes.begin(), cause);
+  job.cause = base::joined(causes, kBetweenCauses);
 }
 
 void start_again(Job& job, const AttemptEnd& end, const RestartRules& rules) {
@@ -60,7 +88,8 @@ void start_again(Job& job, const AttemptEnd& end, const RestartRules& rules) {
     job.reason = end.problem.empty() ? "" : "could not be started: " + end.problem;
     return;
   }
-  count_interruption(job, end);
+  const std::string cause = meaning(end);
+  count_interruption(job, cause);
   if (job.interruptions > rules.most_interruptions) {
     job.state = JobState::kFailed;
     job.reason =
@@ -68,7 +97,7 @@ void start_again(Job& job, const AttemptEnd& end, const RestartRules& rules) {
     return;
   }
   job.state = JobState::kQueued;
-  job.reason = "interrupted: " + job.cause;
+  job.reason = "interrupted: " + cause;
 }
 
 void follow_request(Job& job, const AttemptEnd& end) {
@@ -92,9 +121,9 @@ void follow_request(Job& job, const AttemptEnd& end) {
 
 std::string meaning(const AttemptEnd& end) {
   if (!end.problem.empty()) return end.problem;
-  if (end.never_began) return "it had not begun";
+  if (end.never_began) return "no process was started";
   if (end.signal != 0) return fmt::format("signal {} ({})", end.signal, ::strsignal(end.signal));
-  if (!end.exit_code) return "its processes ended unseen";
+  if (!end.exit_code) return "there is no record of how its processes ended";
   const auto known =
       std::ranges::find(kMeanings, static_cast<ExitCode>(*end.exit_code), [](const auto& row) { return row.first; });
   return fmt::format("exit status {}: {}", *end.exit_code, known == kMeanings.end() ? "unknown" : known->second);
@@ -102,6 +131,7 @@ std::string meaning(const AttemptEnd& end) {
 
 void settle(Job& job, const AttemptEnd& end, const RestartRules& rules) {
   job.exit_code = end.exit_code;
+  forget_interruptions_before_checkpoint(job, end);
   const bool asked = job.purpose != StopPurpose::kNone;
   if (!is_interruption(end)) {
     job.state = end.exit_code && end.problem.empty() ? state_after_exit(*end.exit_code) : JobState::kFailed;

@@ -1,6 +1,7 @@
 #pragma once
 // What becomes of a job whose processes have ended. Pure functions. Any thread.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,11 +23,14 @@ struct AttemptEnd {
 
 // How often an interrupted job is started again.
 struct RestartRules {
-  int most_interruptions = 5;  // in a row, of one cause, without a new checkpoint
+  // In a row without a new checkpoint, for one cause. A cause that was not among them counts from 1 again, up to
+  // kMostCauses of them: so whatever the causes are, it is started again at most kMostCauses times as often.
+  int most_interruptions = 5;
+  static constexpr std::size_t kMostCauses = 3;
   base::Duration first_delay = std::chrono::seconds(1), longest_delay = std::chrono::minutes(5);
 };
 
-// Moves the job to what follows: state, reason, counts of interruptions, exit code.
+// Moves the job to what follows: state, reason, interruptions and their causes, exit code.
 void settle(Job& job, const AttemptEnd& end, const RestartRules& rules);
 
 // How long an interrupted job waits before it is started again: doubles with each interruption in a row.

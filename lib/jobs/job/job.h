@@ -93,7 +93,8 @@ constexpr auto json_members(const Submission*) {
       json_member("token", &S::token),     json_member("seeds", &S::seeds)};
 }
 
-// Times are milliseconds since the UNIX epoch, for people: nothing is decided by them. 0: not yet.
+// Times are milliseconds since the UNIX epoch, for people: nothing is decided by their order. 0: not yet. A paused job
+// that has an end is one that its sweep has left: only its user continues it.
 struct Job {
   JobId id = 0;
   std::string name{};
@@ -106,8 +107,8 @@ struct Job {
   std::vector<std::int64_t> gpus{};  // that it has
   std::string folder{}, run_dir{};
   std::int64_t attempts = 0;       // how often it was started
-  std::int64_t interruptions = 0;  // in a row, of one cause, without a new checkpoint between them
-  std::string cause{};             // of these
+  std::int64_t interruptions = 0;  // in a row without a new checkpoint; a second and a third cause count from 1 again
+  std::string cause{};             // of these, the newest first, separated by "; "
   std::string checkpoint{};        // the newest one when the last attempt ended
   std::optional<int> exit_code{};  // of the last attempt
   std::int64_t submitted_ms = 0, started_ms = 0, ended_ms = 0;

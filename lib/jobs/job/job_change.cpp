@@ -8,9 +8,8 @@
 namespace esper::jobs {
 namespace {
 
-bool has_begun(const Job& job) {
-  return job.attempts > 0 || (job.state != JobState::kHeld && job.state != JobState::kQueued);
-}
+// One that ended before it ran, as where it was cancelled, has not: it can be changed, and then retried.
+bool has_begun(const Job& job) { return job.attempts > 0 || is_active(job.state); }
 
 }  // namespace
 

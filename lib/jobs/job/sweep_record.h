@@ -20,7 +20,7 @@ using SweepId = std::int64_t;  // from 1, in the order of submission
 enum class SweepState {
   kHeld,       // none of its jobs begins until the user lets it
   kActive,     //
-  kEnded,      // nothing is left to do; a job that is retried makes it active again
+  kEnded,      // nothing is left to do; a job that is retried or resumed makes it active again
   kCancelled,  //
 };
 constexpr auto names(SweepState) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,13 +23,24 @@ constexpr std::size_t kMostRecordBytes = 4u << 20;
 constexpr int kStartField = 22;  // of /proc/PID/stat, see proc(5)
 
 template <class Record>
+nlohmann::json known_fields_of(const nlohmann::json& document) {
+  if (!document.is_object()) return document;
+  auto known = nlohmann::json::object();
+  const auto copy = [&](const char* name) {
+    if (const auto found = document.find(name); found != document.end()) known[name] = *found;
+  };
+  std::apply([&](const auto&... field) { (copy(field.name), ...); }, json_members(static_cast<const Record*>(nullptr)));
+  return known;
+}
+
+template <class Record>
 std::optional<Record> read_record(const std::string& path) {
   try {
     const auto bytes = storage::read_file(storage::real_file_system(), path, kMostRecordBytes);
     const auto document =
         base::parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, kMostRecordBytes);
     if (!document) return std::nullopt;
-    const auto record = base::from_json<Record>(*document);
+    const auto record = base::from_json<Record>(known_fields_of<Record>(*document));
     return record ? std::optional(*record) : std::nullopt;
   } catch (const base::IoError&) {
     return std::nullopt;
@@ -64,6 +76,11 @@ void write_record(const std::string& path, const nlohmann::json& record) {
   storage::publish_file(storage::real_file_system(), path, storage::bytes_of(base::json_line(record) + "\n"));
 }
 
+void remove_records(const JobFolder& folder) {
+  for (const std::string& path : {folder.process(), folder.exit()})
+    storage::remove_published(storage::real_file_system(), path);
+}
+
 std::optional<ProcessIdentity> identity_of(pid_t pid) {
   const std::string line = first_line_of("/proc/" + std::to_string(pid) + "/stat");
   const auto name_end = line.rfind(')');  // the name may hold anything
@@ -91,6 +108,14 @@ base::Descriptor try_lock(const JobFolder& folder) {
   if (::flock(lock.number(), LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno != EWOULDBLOCK) throw base::IoError("lock", folder.lock(), errno);
   return base::Descriptor();
+}
+
+base::Descriptor open_alive(const JobFolder& folder, int flags) {
+  const std::string path = folder.alive();
+  if (::mkfifo(path.c_str(), 0600) < 0 && errno != EEXIST) throw base::IoError("make", path, errno);
+  base::Descriptor alive(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW));
+  if (!alive.is_open()) throw base::IoError("open", path, errno);
+  return alive;
 }
 
 }  // namespace esper::jobs

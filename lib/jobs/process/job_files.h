@@ -1,5 +1,6 @@
 #pragma once
-// What lies in a job's folder, where the daemon and the job's own processes leave word for each other. Any thread.
+// What lies in a job's folder: the records that the daemon and the job's own processes write for each other. Any
+// thread.
 
 #include <sys/types.h>
 
@@ -71,24 +72,27 @@ struct ExitRecord {
   std::int64_t attempt = 0;
   std::optional<int> exit_code{};
   int signal = 0;
-  std::string problem{};  // it could not be started: why
-  double cpu_s = 0;
+  std::string problem{};        // it could not be started: why
   std::int64_t peak_bytes = 0;  // of resident memory
 };
 constexpr auto json_members(const ExitRecord*) {
   using base::json_member;
   using E = ExitRecord;
   return std::tuple{json_member("attempt", &E::attempt), json_member("exit_code", &E::exit_code),
-                    json_member("signal", &E::signal),   json_member("problem", &E::problem),
-                    json_member("cpu_s", &E::cpu_s),     json_member("peak_bytes", &E::peak_bytes)};
+                    json_member("signal", &E::signal), json_member("problem", &E::problem),
+                    json_member("peak_bytes", &E::peak_bytes)};
 }
 
-// Nothing where there is none of this attempt, or none that can be read.
+// Nothing where there is none of this attempt, or none that can be read. Fields that are not known, as a shim of
+// another version writes them, are left out.
 std::optional<AttemptRecord> read_attempt(const JobFolder& folder);
 std::optional<ProcessRecord> read_process(const JobFolder& folder, std::int64_t attempt);
 std::optional<ExitRecord> read_exit(const JobFolder& folder, std::int64_t attempt);
-// Durable when they return. Throw base::IoError.
+// Durable when it returns. Throws base::IoError.
 void write_record(const std::string& path, const nlohmann::json& record);
+// Removes process.json and exit.json, where they are there: those of an earlier attempt, or of a job of an earlier
+// database that had the same number. Durable when it returns. Throws base::IoError.
+void remove_records(const JobFolder& folder);
 
 // Of a process that lives; nothing: it does not.
 std::optional<ProcessIdentity> identity_of(pid_t pid);
@@ -98,5 +102,9 @@ bool send_signal(const ProcessIdentity& process, int signal, SignalTarget target
 
 // The lock of the job's processes; not open: one of them lives. Throws base::IoError.
 base::Descriptor try_lock(const JobFolder& folder);
+
+// The job's FIFO, which is made where there is none. `flags`: of open(2); O_RDONLY | O_NONBLOCK to learn when the last
+// process has closed it. Throws base::IoError.
+base::Descriptor open_alive(const JobFolder& folder, int flags);
 
 }  // namespace esper::jobs

@@ -3,14 +3,12 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <system_error>
-#include <thread>
 
 #include "base/file_system.h"
 #include "base/text/child_process.h"
@@ -21,12 +19,12 @@
 namespace esper::jobs {
 namespace {
 
-constexpr auto kLookForRoom = std::chrono::milliseconds(500);
+constexpr timespec kWriteAgain{0, 500'000'000};  // where the disk is full
 
 sigset_t awaited_signals() {
   sigset_t signals;
   sigemptyset(&signals);
-  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  for (const int signal : {SIGCHLD, kShimStop, SIGINT, SIGHUP, kShimKill}) sigaddset(&signals, signal);
   return signals;
 }
 
@@ -41,7 +39,7 @@ base::ChildPlan trainer_plan(const AttemptRecord& attempt, int output) {
           .files = {{STDOUT_FILENO, output}, {STDERR_FILENO, output}, {kShimLock, kShimLock}, {kShimAlive, kShimAlive}},
           .environment = attempt.environment,
           .folder = attempt.folder,
-          .lifetime = base::ChildLifetime::kToldWithParent};
+          .lifetime = base::ChildLifetime::kStoppedWithParent};
 }
 
 void fill_in(ExitRecord& record, int status) {
@@ -49,31 +47,38 @@ void fill_in(ExitRecord& record, int status) {
   if (WIFSIGNALED(status)) record.signal = WTERMSIG(status);
   struct rusage used{};
   ::getrusage(RUSAGE_CHILDREN, &used);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  record.cpu_s = seconds(used.ru_utime) + seconds(used.ru_stime);
   record.peak_bytes = used.ru_maxrss * 1024;
 }
 
-void wait_for(pid_t trainer, const sigset_t& signals, ExitRecord& record) {
-  while (true) {
-    int status = 0;
-    if (::waitpid(trainer, &status, WNOHANG) == trainer) return fill_in(record, status);
-    const int signal = ::sigwaitinfo(&signals, nullptr);
-    if (signal > 0 && signal != SIGCHLD) ::kill(trainer, SIGTERM);
+// False: the disk is full.
+bool write_if_room(const std::string& path, const nlohmann::json& record) {
+  try {
+    write_record(path, record);
+    return true;
+  } catch (const base::IoError& error) {
+    if (!error.out_of_space()) throw;
+    return false;
   }
 }
 
-// The daemon needs the record: where the disk is full, this waits for room.
-void write_with_patience(const std::string& path, const nlohmann::json& record) {
+void pass_on(int signal, pid_t trainer) {
+  if (signal == kShimKill) {
+    ::kill(-trainer, SIGKILL);  // the group that it leads
+  } else if (signal > 0 && signal != SIGCHLD) {
+    ::kill(trainer, SIGTERM);
+  }
+}
+
+// Until the trainer has ended. The daemon needs the record of the processes: where the disk is full, it is written once
+// there is room, and requests to stop are passed on meanwhile.
+void await_trainer(pid_t trainer, const sigset_t& signals, const JobFolder& folder, const ProcessRecord& processes,
+                   ExitRecord& record) {
+  bool is_written = false;
   while (true) {
-    try {
-      return write_record(path, record);
-    } catch (const base::IoError& error) {
-      if (!error.out_of_space()) throw;
-    }
-    std::this_thread::sleep_for(kLookForRoom);
+    if (!is_written) is_written = write_if_room(folder.process(), base::to_json(processes));
+    int status = 0;
+    if (::waitpid(trainer, &status, WNOHANG) == trainer) return fill_in(record, status);
+    pass_on(is_written ? ::sigwaitinfo(&signals, nullptr) : ::sigtimedwait(&signals, nullptr, &kWriteAgain), trainer);
   }
 }
 
@@ -88,8 +93,7 @@ void train(const JobFolder& folder, const AttemptRecord& attempt, const sigset_t
     kill_point("jobs.shim_has_trainer");
     const ProcessRecord processes{attempt.attempt, identity_of(::getpid()).value_or(ProcessIdentity{}),
                                   identity_of(trainer).value_or(ProcessIdentity{})};
-    write_with_patience(folder.process(), base::to_json(processes));
-    wait_for(trainer, signals, record);
+    await_trainer(trainer, signals, folder, processes, record);
   } catch (const std::system_error& error) {
     record.problem = error.what();
   }
@@ -98,10 +102,9 @@ void train(const JobFolder& folder, const AttemptRecord& attempt, const sigset_t
 }  // namespace
 
 pid_t start_shim(const JobFolder& folder, const std::string& program, base::Descriptor lock) {
-  if (::mkfifo(folder.alive().c_str(), 0600) < 0 && errno != EEXIST) throw base::IoError("make", folder.alive(), errno);
   // For both reading and writing: opening a FIFO for writing alone waits for a reader.
-  const auto alive = open_or_fail(folder.alive(), O_RDWR);
-  const auto writing = open_or_fail(folder.alive(), O_WRONLY);
+  const auto alive = open_alive(folder, O_RDWR);
+  const auto writing = open_alive(folder, O_WRONLY);
   const auto nothing = open_or_fail("/dev/null", O_RDWR);
   const auto log = open_or_fail(folder.output(), O_WRONLY | O_CREAT | O_APPEND);
   return base::start_child({.command = {program, "job-shim", folder.path},
@@ -122,7 +125,7 @@ int run_shim(const JobFolder& folder) {
   ExitRecord record{.attempt = attempt->attempt};
   train(folder, *attempt, signals, record);
   kill_point("jobs.shim_saw_end");
-  write_with_patience(folder.exit(), base::to_json(record));
+  while (!write_if_room(folder.exit(), base::to_json(record))) ::nanosleep(&kWriteAgain, nullptr);
   return 0;
 }
 

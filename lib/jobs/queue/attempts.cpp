@@ -15,6 +15,7 @@
 #include "base/text/child_process.h"
 #include "base/text/joined.h"
 #include "jobs/job/kill_point.h"
+#include "jobs/job/run_folder.h"
 #include "jobs/process/log_files.h"
 #include "jobs/process/shim.h"
 #include "nissa/log.h"
@@ -46,12 +47,8 @@ std::vector<std::string> environment_with(const std::vector<std::string>& gpus) 
   return environment;
 }
 
-bool has_run(const std::string& run_dir) {
-  return storage::real_file_system().kind_of(run_dir + "/config.yaml") != base::PathKind::kNothing;
-}
-
 std::vector<std::string> command_of(const std::string& program, const Job& job, const JobFolder& folder) {
-  if (has_run(job.run_dir)) {
+  if (has_run_folder(job.run_dir)) {
     std::vector<std::string> command{program, "train", "--resume", job.run_dir, "--trust-program"};
     if (job.epochs > 0) command.insert(command.end(), {"--set", fmt::format("epochs={}", job.epochs)});
     return command;
@@ -83,7 +80,7 @@ std::string newest_checkpoint(const std::string& run_dir) {
 }  // namespace
 
 std::string wrong_run(const Job& job) {
-  const bool is_there = has_run(job.run_dir);
+  const bool is_there = has_run_folder(job.run_dir);
   if (job.attempts == 0 && is_there)
     return fmt::format("its run folder {} has a run that is not this job's: submit it with another --run-dir",
                        job.run_dir);
@@ -108,14 +105,6 @@ Attempts::~Attempts() = default;
 
 JobFolder Attempts::folder_of(JobId job) const { return {fmt::format("{}/{:06}", setup_.folder, job)}; }
 
-base::Descriptor Attempts::open_alive(const JobFolder& folder) const {
-  const std::string path = folder.alive();
-  if (::mkfifo(path.c_str(), 0600) < 0 && errno != EEXIST) throw base::IoError("make", path, errno);
-  base::Descriptor alive(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
-  if (!alive.is_open()) throw base::IoError("open", path, errno);
-  return alive;
-}
-
 void Attempts::start(const Job& job, const std::string& run_file, const std::vector<std::string>& gpus) {
   const JobFolder folder = folder_of(job.id);
   auto& files = storage::real_file_system();
@@ -131,7 +120,7 @@ void Attempts::start(const Job& job, const std::string& run_file, const std::vec
   // Under the lock: no process of the job is there to write to it.
   if (const auto rotated = rotate_log(folder.output(), setup_.log_max_bytes); !rotated)
     nissa::log::warning(rotated.error());
-  auto alive = open_alive(folder);
+  auto alive = open_alive(folder, O_RDONLY | O_NONBLOCK);
   auto watch = std::make_unique<Watch>(loop_, job, std::move(alive));
   kill_point("jobs.before_start");
   const pid_t shim = start_shim(folder, setup_.program, std::move(lock));
@@ -143,7 +132,7 @@ void Attempts::start(const Job& job, const std::string& run_file, const std::vec
 std::optional<AttemptEnd> Attempts::adopt(const Job& job) {
   const JobFolder folder = folder_of(job.id);
   storage::ensure_folder(storage::real_file_system(), folder.path);
-  auto alive = open_alive(folder);
+  auto alive = open_alive(folder, O_RDONLY | O_NONBLOCK);
   // After the FIFO was opened: of those that ended before, it tells nothing.
   auto watch = std::make_unique<Watch>(loop_, job, std::move(alive));
   if (try_lock(folder).is_open()) return end_of(*watch);
@@ -190,7 +179,7 @@ void Attempts::stop(JobId job) {
   if (found == watches_.end()) return;
   Watch& watch = *found->second;
   if (std::exchange(watch.is_stopping, true)) return;
-  watch.is_stopping = tell_to_stop(watch);
+  watch.is_stopping = request_stop(watch);
   await_stop(watch, watch.is_stopping ? setup_.stop_grace : base::Duration(kStopAgain));
 }
 
@@ -208,7 +197,7 @@ void Attempts::await_stop(Watch& watch, base::Duration time) {
 
 // False: which process its shim is cannot be known yet. The shim tells the trainer; where the shim has ended, the
 // kernel has told it.
-bool Attempts::tell_to_stop(Watch& watch) const {
+bool Attempts::request_stop(Watch& watch) const {
   if (!watch.shim) {
     const auto processes = read_process(folder_of(watch.job.id), watch.job.attempts);
     if (!processes) return false;
@@ -219,8 +208,12 @@ bool Attempts::tell_to_stop(Watch& watch) const {
 }
 
 void Attempts::kill(JobId job) {
-  const auto processes = read_process(folder_of(job), watches_.at(job)->job.attempts);
-  if (processes) send_signal(processes->trainer, SIGKILL, SignalTarget::kGroup);
+  const Watch& watch = *watches_.at(job);
+  if (const auto processes = read_process(folder_of(job), watch.job.attempts)) {
+    send_signal(processes->trainer, SIGKILL, SignalTarget::kGroup);
+  } else if (watch.shim) {  // which could not write them: the disk is full
+    send_signal(*watch.shim, kShimKill, SignalTarget::kProcess);
+  }
 }
 
 AttemptEnd Attempts::end_of(const Watch& watch) const {

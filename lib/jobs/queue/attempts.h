@@ -45,12 +45,11 @@ class Attempts {
 
  private:
   struct Watch;
-  base::Descriptor open_alive(const JobFolder& folder) const;
   void await(std::unique_ptr<Watch> made);
   void await_stop(Watch& watch, base::Duration time);
   Watch* find(JobId job, std::int64_t attempt) const;
   void look_at(JobId job);
-  bool tell_to_stop(Watch& watch) const;
+  bool request_stop(Watch& watch) const;
   void kill(JobId job);
   AttemptEnd end_of(const Watch& watch) const;
 

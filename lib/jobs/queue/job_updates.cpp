@@ -1,6 +1,6 @@
 #include "jobs/queue/job_updates.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "base/names.h"
@@ -16,14 +16,15 @@ Asked asked_by_daemon(const Job& job) { return asked_now(static_cast<std::int64_
 }  // namespace
 
 void JobUpdates::recover() {
-  for (const JobId id : without_hope(store_.database())) doubtful_.insert(id);
+  for (const JobId id : with_failed_dependency(store_.database())) to_check_.insert(id);
 }
 
 void JobUpdates::announce(const Job& job) {
-  if (is_terminal(job.state) && job.state != JobState::kSucceeded) {
-    for (const JobId id : queued_after(store_.database(), job.id)) doubtful_.insert(id);
+  const bool is_left_by_sweep = job.state == JobState::kPaused && job.ended_ms > 0;
+  if ((is_terminal(job.state) && job.state != JobState::kSucceeded) || is_left_by_sweep) {
+    for (const JobId id : queued_after(store_.database(), job.id)) to_check_.insert(id);
   } else if (job.state == JobState::kQueued && !job.after.empty()) {
-    doubtful_.insert(job.id);
+    to_check_.insert(job.id);
   }
   if (job.sweep != 0 && !is_active(job.state)) sweeps_.touch(job.sweep);
   changed_(job);
@@ -49,18 +50,20 @@ Job JobUpdates::save_end(Job job, const AttemptEnd& end, const RestartRules& rul
   return job;
 }
 
-// Each that fails makes those doubtful that come after it.
-void JobUpdates::fail_hopeless() {
-  while (!doubtful_.empty()) {
-    const JobId id = *doubtful_.begin();
+// Each that fails adds those that come after it.
+void JobUpdates::fail_dependents() {
+  while (!to_check_.empty()) {
+    const JobId id = *to_check_.begin();
     auto job = store_.find(id);
-    if (job->state == JobState::kQueued && is_without_hope(store_.database(), id)) {
+    const auto unsuccessful = unsuccessful_before(store_.database(), id);
+    if (job->state == JobState::kQueued && !unsuccessful.empty()) {
       job->state = JobState::kFailed;
-      job->reason = "a job that it comes after did not succeed";
+      job->reason = fmt::format("comes after {} that did not succeed: {}", unsuccessful.size() == 1 ? "a job" : "jobs",
+                                fmt::join(unsuccessful, ", "));
       job->ended_ms = asked_by_daemon(*job).at_ms;
       save(*job);
     }
-    doubtful_.erase(id);
+    to_check_.erase(id);
   }
 }
 

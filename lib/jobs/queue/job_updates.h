@@ -27,13 +27,14 @@ class JobUpdates {
   // The job after its attempt has ended.
   Job save_end(Job job, const AttemptEnd& end, const RestartRules& rules);
   // Fails the queued jobs that come after one that did not succeed.
-  void fail_hopeless();
+  void fail_dependents();
+  bool has_dependents_to_check() const { return !to_check_.empty(); }
 
  private:
   JobStore& store_;
   Sweeps& sweeps_;
   const Changed changed_;
-  std::set<JobId> doubtful_;  // a job that they come after may not have succeeded
+  std::set<JobId> to_check_;  // a job that they come after may not have succeeded
 };
 
 }  // namespace esper::jobs

@@ -1,13 +1,15 @@
 #include "jobs/queue/queue.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <utility>
 
 #include "base/file_system.h"
 #include "base/names.h"
 #include "jobs/job/job_states.h"
+#include "jobs/store/dependencies.h"
 #include "nissa/log.h"
 
 namespace esper::jobs {
@@ -15,7 +17,8 @@ namespace {
 
 using S = JobState;
 
-constexpr auto kAfterTrouble = std::chrono::seconds(1);
+constexpr auto kAfterFailure = std::chrono::seconds(1);
+constexpr auto kAdoptAgain = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -30,75 +33,102 @@ Queue::Queue(boost::asio::io_context& loop, JobStore& store, Sweeps& sweeps, Que
       scheduler_(
           loop, store, sweeps, updates_, attempts_, std::move(setup.scheduler),
           {.look_again = [this] { schedule(); }, .ended = [this](JobId id, const AttemptEnd& end) { ended(id, end); }}),
-      wait_out_trouble_(loop) {}
+      adopt_again_(loop),
+      look_again_(loop) {}
 
 void Queue::recover() {
   updates_.recover();
-  for (const Job& job : store_.list({.states = kActiveStates})) {
-    if (auto end = adopted_end(job)) {
+  for (const Job& job : store_.list({.states = kActiveStates})) adopt(job);
+  sweeps_.recover();
+  schedule();
+}
+
+// A folder that cannot be used keeps no other job from being adopted. Whether processes of this one live cannot be
+// known meanwhile, so it stays as it is.
+void Queue::adopt(const Job& job) {
+  try {
+    if (auto end = attempts_.adopt(job)) {
       end->never_began = job.state == S::kStarting && !end->exit_code && end->signal == 0 && end->problem.empty() &&
                          !read_process(attempts_.folder_of(job.id), job.attempts);
       ends_[job.id] = *end;
     } else if (job.state == S::kStopping) {
       attempts_.stop(job.id);
     }
+    not_adopted_.erase(job.id);
+  } catch (const base::IoError& error) {
+    if (not_adopted_.insert(job.id).second)
+      nissa::log::warning(
+          fmt::format("job {}: whether it runs cannot be known: {}; tried again until it can", job.id, error.what()));
   }
-  sweeps_.recover();
-  schedule();
 }
 
-// A folder that cannot be used keeps no other job from being adopted: this one is started again when it can.
-std::optional<AttemptEnd> Queue::adopted_end(const Job& job) {
-  try {
-    return attempts_.adopt(job);
-  } catch (const base::IoError& error) {
-    return AttemptEnd{.problem = error.what(), .never_began = true};
-  }
+void Queue::adopt_rest() {
+  for (const JobId id : std::set(not_adopted_)) adopt(*store_.find(id));
+  if (not_adopted_.empty()) return;
+  adopt_again_.expires_after(kAdoptAgain);
+  adopt_again_.async_wait([this](const boost::system::error_code& error) {
+    if (!error) schedule();
+  });
 }
 
 base::Expected<std::vector<Job>> Queue::submit(const Submission& submission, std::int64_t uid) {
-  const auto admitted = scheduler_.forecasts().admit(submission);
+  // A submission that is repeated has been admitted already.
+  const auto admitted =
+      store_.knows(submission) ? base::Expected<Submission>(submission) : scheduler_.forecasts().admit(submission);
   if (!admitted) return base::failure(admitted.error());
   const Asked asked = asked_now(uid, "submit", submission.name);
-  const auto made = store_.submit_each(*admitted, asked);
-  if (made) {
-    for (const Job& job : *made) updates_.announce(job);
-    schedule();
+  auto made = store_.submit_each(*admitted, asked);
+  if (!made) return made;
+  for (Job& job : *made) {
+    updates_.announce(job);
+    job.reason = waiting_reason(job);
   }
+  schedule();
   return made;
 }
 
 base::Expected<Job> Queue::act(JobId id, JobAction action, std::int64_t uid) {
   const auto found = store_.find(id);
   if (!found) return base::failure(fmt::format("there is no job {}", id));
+  if (auto owner = store_.later_owner(*found); action == JobAction::kRetry && owner)
+    return base::failure(fmt::format("its run folder {} is job {}'s by now", found->run_dir, *owner));
   const Asked asked = asked_now(uid, std::string(base::name_of(action)));
   auto job = after_action(*found, action, asked.at_ms);
   if (!job) return job;
   updates_.save(*job, asked);
   if (job->state == S::kStopping) attempts_.stop(id);
   schedule();
+  job->reason = waiting_reason(*job);
   return job;
+}
+
+// The job with the needs and the forecast that the change gives it; nothing where it changes neither. Fails where it
+// could never begin again here.
+base::Expected<std::optional<Job>> Queue::forecast_after(const Job& job, const JobChange& change) const {
+  if (!changes_forecast(change) || !why_not(job, change).empty()) return std::optional<Job>();
+  const auto& forecasts = scheduler_.forecasts();
+  auto possible = forecasts.forecast(changed(job, change), change.config ? *change.config : forecasts.run_file_of(job));
+  if (!possible) return base::failure(possible.error());
+  return std::optional(std::move(*possible));
 }
 
 base::Expected<Job> Queue::edit(JobId id, const JobChange& change, std::int64_t uid) {
   const auto stored = store_.find(id);
-  std::optional<Job> forecast;
-  if (stored && changes_forecast(change) && !is_active(stored->state) && why_not(*stored, change).empty()) {
-    const auto& forecasts = scheduler_.forecasts();
-    auto possible =
-        forecasts.forecast(changed(*stored, change), change.config ? *change.config : forecasts.run_file_of(*stored));
-    if (!possible) return base::failure(possible.error());
-    forecast = std::move(*possible);
-  }
+  if (!stored) return base::failure(fmt::format("there is no job {}", id));
+  const auto forecast = forecast_after(*stored, change);
+  if (!forecast) return base::failure(forecast.error());
+  Transaction transaction(store_.database());
   auto job = store_.edit(id, change, asked_now(uid, "edit", summary_of(change)));
   if (!job) return job;
-  if (forecast) {  // where this is not written any more, the scheduler makes it again
-    job->needs = forecast->needs;
-    job->forecast = forecast->forecast;
+  if (*forecast && !is_active(stored->state)) {
+    job->needs = (*forecast)->needs;
+    job->forecast = (*forecast)->forecast;
     store_.save(*job);
   }
+  transaction.commit();
   updates_.announce(*job);
   schedule();
+  job->reason = waiting_reason(*job);
   return job;
 }
 
@@ -107,7 +137,11 @@ std::string Queue::waiting_reason(const Job& job) const {
   if (is_draining_) return "the daemon is draining: no job begins";
   if (auto reason = scheduler_.waiting_reason(job); !reason.empty()) return reason;
   if (!job.reason.empty()) return job.reason;
-  return job.after.empty() ? "waits for its turn" : "waits for its turn, or for the jobs that it comes after";
+  if (job.after.empty()) return "waits for its turn";
+  const auto unfinished = unfinished_before(store_.database(), job.id);
+  return unfinished.empty() ? "waits for its turn"
+                            : fmt::format("waits for {} {} to succeed", unfinished.size() == 1 ? "job" : "jobs",
+                                          fmt::join(unfinished, ", "));
 }
 
 void Queue::schedule() {
@@ -122,22 +156,26 @@ void Queue::schedule() {
 void Queue::look_or_put_off() {
   try {
     look();
-    trouble_.clear();
+    database_failure_.clear();
   } catch (const base::Error& error) {
     if (error.code() == base::ExitCode::kBug) throw;
-    if (trouble_ != error.what()) nissa::log::warning(fmt::format("{}; tried again each second", error.what()));
-    trouble_ = error.what();
-    wait_out_trouble_.expires_after(kAfterTrouble);
-    wait_out_trouble_.async_wait([this](const boost::system::error_code& failed) {
+    if (database_failure_ != error.what())
+      nissa::log::warning(fmt::format("{}; tried again each second", error.what()));
+    database_failure_ = error.what();
+    look_again_.expires_after(kAfterFailure);
+    look_again_.async_wait([this](const boost::system::error_code& failed) {
       if (!failed) schedule();
     });
   }
 }
 
 void Queue::look() {
+  if (!not_adopted_.empty()) adopt_rest();
   settle_ends();
-  updates_.fail_hopeless();
-  drive_sweeps();
+  do {  // a sweep may end jobs that others come after
+    updates_.fail_dependents();
+    drive_sweeps();
+  } while (updates_.has_dependents_to_check());
   if (!is_draining_) scheduler_.look();
 }
 
@@ -151,11 +189,20 @@ void Queue::settle_ends() {
       continue;
     }
     const Job job = updates_.save_end(before, end, restarts_);
-    const bool is_trouble = end.never_began && !end.problem.empty();
-    if (job.state == S::kQueued && before.purpose == StopPurpose::kNone)
-      scheduler_.delay(job, is_trouble ? base::Duration(kAfterTrouble) : restart_delay(job, restarts_));
+    const auto delay = delay_after(job, end);
+    if (job.state == S::kQueued && before.purpose == StopPurpose::kNone) scheduler_.delay(job, delay);
     ends_.erase(first);
   }
+}
+
+// Doubles with each start in a row that failed.
+base::Duration Queue::delay_after(const Job& job, const AttemptEnd& end) {
+  if (!end.never_began || end.problem.empty()) {
+    failed_starts_.erase(job.id);
+    return restart_delay(job, restarts_);
+  }
+  const auto doublings = std::min<std::int64_t>(failed_starts_[job.id]++, 20);
+  return std::min(base::Duration(kAfterFailure) * (std::int64_t{1} << doublings), restarts_.longest_delay);
 }
 
 void Queue::drive_sweeps() {

@@ -1,11 +1,13 @@
 #pragma once
 // The queue: what users ask of jobs, and what follows from it and from the ends of attempts. On the loop's thread.
-// What a method promises is in the database when it returns.
+// What a method promises is in the database when it returns. Methods throw DatabaseError; what they were to write is
+// then not written.
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,7 +53,10 @@ class Queue {
   void look_or_put_off();
   void settle_ends();
   void drive_sweeps();
-  std::optional<AttemptEnd> adopted_end(const Job& job);
+  void adopt(const Job& job);
+  void adopt_rest();
+  base::Expected<std::optional<Job>> forecast_after(const Job& job, const JobChange& change) const;
+  base::Duration delay_after(const Job& job, const AttemptEnd& end);
   void ended(JobId id, const AttemptEnd& end);
 
   boost::asio::io_context& loop_;
@@ -61,9 +66,11 @@ class Queue {
   JobUpdates updates_;
   Attempts attempts_;
   Scheduler scheduler_;
-  std::map<JobId, AttemptEnd> ends_;            // that are not in the database yet
-  boost::asio::steady_timer wait_out_trouble_;  // with the database
-  std::string trouble_;                         // empty: none
+  std::map<JobId, AttemptEnd> ends_;             // that are not in the database yet
+  std::map<JobId, std::int64_t> failed_starts_;  // in a row
+  std::set<JobId> not_adopted_;                  // whose folder cannot be used yet
+  boost::asio::steady_timer adopt_again_, look_again_;
+  std::string database_failure_;  // of the last look; empty: none
   bool is_draining_ = false, is_look_due_ = false;
 };
 

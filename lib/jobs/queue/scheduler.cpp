@@ -17,6 +17,7 @@ using S = JobState;
 
 // Jobs that wait for their delay stand between those that could begin.
 constexpr std::int64_t kMostLookedAt = 256;
+constexpr std::int64_t kMostLookedAtWhereFull = 16;
 // A configuration takes milliseconds to read.
 constexpr int kMostForecastAtOnce = 16;
 
@@ -47,7 +48,7 @@ Scheduler::Scheduler(boost::asio::io_context& loop, JobStore& store, Sweeps& swe
       look_again_(loop) {}
 
 std::string Scheduler::waiting_reason(const Job& job) const {
-  if (delays_.has(job.id)) return "waits before it is started again; " + job.reason;
+  if (delays_.has(job.id)) return "waits before it is started again" + (job.reason.empty() ? "" : "; " + job.reason);
   const auto found = reasons_.find(job.id);
   return found == reasons_.end() ? "" : found->second;
 }
@@ -67,8 +68,8 @@ std::vector<Job> Scheduler::startable(const std::vector<Job>& active) {
   const Capacity& capacity = observer_.capacity();
   std::int64_t threads = capacity.threads;
   for (const Job& job : active) threads -= threads_of(job.needs, capacity);
-  // Each job needs a thread: where none is free, only the first may begin, in place of others.
-  const std::int64_t most = threads > 0 ? kMostLookedAt : 1;
+  // Each job needs a thread: where none is free, only the first ones may begin, in place of others.
+  const std::int64_t most = threads > 0 ? kMostLookedAt : kMostLookedAtWhereFull;
   auto ready = store_.ready(most + static_cast<std::int64_t>(delays_.count()));
   std::erase_if(ready, [&](const Job& job) { return delays_.has(job.id); });
   return ready;
@@ -119,12 +120,23 @@ void Scheduler::place_jobs(const std::vector<Job>& ready, const std::vector<Job>
   const Placement placement = place(ready, active, machine);
   for (const auto& wait : placement.waits) reasons_[wait.job] = wait.reason;
   for (const auto& one : placement.starts) start(*std::ranges::find(ready, one.job, &Job::id), one.gpus);
-  for (const JobId id : placement.yields) stop(*std::ranges::find(active, id, &Job::id), StopPurpose::kYield);
+  make_room(placement, ready, active);
   if (!placement.look_again) return;
   look_again_.expires_after(setup_.look_again);
   look_again_.async_wait([this](const boost::system::error_code& error) {
     if (!error) callbacks_.look_again();
   });
+}
+
+void Scheduler::make_room(const Placement& placement, const std::vector<Job>& ready, const std::vector<Job>& active) {
+  std::erase_if(made_room_for_,
+                [&](const auto& made) { return std::ranges::find(ready, made.second, &Job::id) == ready.end(); });
+  for (const JobId id : placement.yields) {
+    const auto made = made_room_for_.find(id);
+    if (made != made_room_for_.end() && made->second == placement.yields_for) continue;
+    made_room_for_[id] = placement.yields_for;
+    stop(*std::ranges::find(active, id, &Job::id), StopPurpose::kYield);
+  }
 }
 
 void Scheduler::stop(Job job, StopPurpose purpose) {
@@ -138,6 +150,7 @@ void Scheduler::start(Job job, const std::vector<std::int64_t>& gpus) {
   try {
     if (auto wrong = wrong_run(job); !wrong.empty()) return callbacks_.ended(job.id, {.problem = std::move(wrong)});
     const std::string run_file = forecasts_.run_file_of(job);
+    remove_records(attempts_.folder_of(job.id));  // of an attempt before, or of an earlier database's job
     job.state = S::kStarting;
     job.gpus = gpus;
     job.reason.clear();

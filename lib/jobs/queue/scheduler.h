@@ -44,6 +44,7 @@ class Scheduler {
   std::vector<Job> startable(const std::vector<Job>& active);
   base::Expected<Job> forecast_of(const Job& job) const;
   void forecast_runs(std::vector<Job>& ready);
+  void make_room(const Placement& placement, const std::vector<Job>& ready, const std::vector<Job>& active);
   void place_jobs(const std::vector<Job>& ready, const std::vector<Job>& active);
   void start(Job job, const std::vector<std::int64_t>& gpus);
 
@@ -57,6 +58,8 @@ class Scheduler {
   RestartDelays delays_;
   boost::asio::steady_timer look_again_;
   std::map<JobId, std::string> reasons_;  // of jobs that wait for resources
+  // Which job one has made room for. Once is enough: where that was not sufficient, doing it again would not be.
+  std::map<JobId, JobId> made_room_for_;
 };
 
 }  // namespace esper::jobs

@@ -42,7 +42,7 @@ base::Expected<Submission> admit(Submission submission, const config::RunConfig&
   job.forecast = submission.forecast;
   if (gpus_given) job.forecast.device_memory = {};  // the user says that they are enough
   if (const auto reason = never_fits(job, capacity, disk_bytes); !reason.empty())
-    return base::failure("it can never begin on this machine for want of " + reason);
+    return base::failure("it can never begin on this machine: " + reason);
   return submission;
 }
 

@@ -19,8 +19,10 @@ std::int64_t threads_of(const Resources& needs, const Capacity& capacity) {
   return needs.threads <= 0 ? capacity.threads : std::min(needs.threads, capacity.threads);
 }
 
-std::int64_t memory_of(const Job& job) {
-  return job.needs.memory_bytes > 0 ? job.needs.memory_bytes : std::max(job.forecast.memory.bytes, job.peak_bytes);
+std::int64_t memory_of(const Job& job, const Capacity& capacity) {
+  return job.needs.memory_bytes > 0
+             ? job.needs.memory_bytes
+             : std::max(job.forecast.memory.bytes, std::min(job.peak_bytes, capacity.memory_bytes));
 }
 
 std::int64_t device_memory_of(const Job& job) { return job.forecast.device_memory.bytes; }
@@ -41,18 +43,23 @@ std::string device_memory_text(const Job& job) {
 
 std::string disk_text(const Job& job) { return forecast_text("the run folder", job.forecast.disk); }
 
-std::string never_fits(const Job& job, const Capacity& capacity, std::int64_t disk_bytes) {
-  if (memory_of(job) > capacity.memory_bytes) {
+std::string exceeds(const Job& job, const Capacity& capacity) {
+  if (memory_of(job, capacity) > capacity.memory_bytes) {
     return fmt::format("memory: {}, and {} are for jobs here; where you know better, say so with --memory",
                        memory_text(job), bytes_text(capacity.memory_bytes));
   }
   const auto gpus = static_cast<std::int64_t>(capacity.gpus.size());
   if (job.needs.gpus > gpus) return fmt::format("GPUs: it needs {}, and {} are for jobs here", job.needs.gpus, gpus);
+  return "";
+}
+
+std::string never_fits(const Job& job, const Capacity& capacity, std::int64_t disk_bytes) {
+  if (auto reason = exceeds(job, capacity); !reason.empty()) return reason;
   const auto large =
       std::ranges::count_if(capacity.gpus, [&](const Gpu& gpu) { return gpu.total_bytes >= device_memory_of(job); });
   if (job.needs.gpus > large) {
     return fmt::format("GPU memory: {}, and {} of {} GPUs have as much; where you know better, say so with --gpus",
-                       device_memory_text(job), large, gpus);
+                       device_memory_text(job), large, capacity.gpus.size());
   }
   if (disk_bytes > 0 && job.forecast.disk.bytes > disk_bytes) {
     return fmt::format(

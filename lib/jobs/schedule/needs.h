@@ -19,8 +19,9 @@ struct Capacity {
 
 // All threads where the job does not say, and never more than there are.
 std::int64_t threads_of(const Resources& needs, const Capacity& capacity);
-// As declared, else the larger of the forecast and of what an earlier attempt took. 0: not known.
-std::int64_t memory_of(const Job& job);
+// As declared, else the larger of the forecast and of what an earlier attempt took, of which never more than there is:
+// pages of mapped files count in it, and those the system takes back. 0: not known.
+std::int64_t memory_of(const Job& job, const Capacity& capacity);
 // On each of its GPUs; 0: not known.
 std::int64_t device_memory_of(const Job& job);
 
@@ -29,6 +30,9 @@ std::string memory_text(const Job& job);
 std::string device_memory_text(const Job& job);
 std::string disk_text(const Job& job);
 
+// Why the job can never begin here, as text with the way out: of memory or of GPUs it needs more than there is for
+// jobs. Empty: it needs no more.
+std::string exceeds(const Job& job, const Capacity& capacity);
 // Why the job can never begin on this machine, with the figures and the way out; empty: it can. disk_bytes: what its
 // run folder's file system has in all; 0: not known.
 std::string never_fits(const Job& job, const Capacity& capacity, std::int64_t disk_bytes);

@@ -76,6 +76,7 @@ Placement place(const std::vector<Job>& ready, const std::vector<Job>& active, c
     if (first_waiting == 0) {
       first_waiting = job.id;
       placement.yields = yields_for(job, unkept, active);
+      placement.yields_for = job.id;
     }
     free.keep_for(job);
     if (!free.has_threads()) break;  // each job needs threads

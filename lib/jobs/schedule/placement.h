@@ -38,6 +38,7 @@ struct Placement {
   };
   std::vector<Start> starts{};
   std::vector<JobId> yields{};  // running ones that make room for a waiting job of a higher priority
+  JobId yields_for = 0;         // that job; 0: none
   std::vector<Wait> waits{};    // of those that were looked at
   // One of them waits for what others than our jobs have taken: no event will tell when it is free.
   bool look_again = false;

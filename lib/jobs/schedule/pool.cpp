@@ -19,7 +19,10 @@ std::int64_t device_charge(const Job& job, const Gpu& gpu) {
 }  // namespace
 
 Pool::Pool(const Machine& machine, const std::vector<Job>& active)
-    : machine_(machine), threads_(machine.capacity.threads), disks_(machine.free_disk_bytes) {
+    : machine_(machine),
+      threads_(machine.capacity.threads),
+      unheld_gpus_(std::ssize(machine.capacity.gpus)),
+      disks_(machine.free_disk_bytes) {
   std::int64_t held = 0;
   for (const Job& job : active) held += use_of(job).resident_bytes;
   memory_bytes_ = std::min(machine.capacity.memory_bytes, machine.free_memory_bytes + held);
@@ -36,7 +39,9 @@ JobUse Pool::use_of(const Job& job) const {
   return found == machine_.uses.end() ? JobUse{} : found->second;
 }
 
-std::int64_t Pool::memory_charge(const Job& job) const { return std::max(memory_of(job), use_of(job).resident_bytes); }
+std::int64_t Pool::memory_charge(const Job& job) const {
+  return std::max(memory_of(job, machine_.capacity), use_of(job).resident_bytes);
+}
 
 std::int64_t Pool::still_to_write(const Job& job) const {
   return std::max<std::int64_t>(job.forecast.disk.bytes - use_of(job).written_bytes, 0);
@@ -46,12 +51,14 @@ void Pool::take(const Job& job, const std::vector<std::int64_t>& gpus) {
   threads_ -= threads_of(job.needs, machine_.capacity);
   memory_bytes_ -= memory_charge(job);
   for (const auto gpu : gpus) gpus_.erase(gpu);
+  unheld_gpus_ -= std::ssize(gpus);
   if (const auto disk = disks_.find(use_of(job).disk); disk != disks_.end()) disk->second -= still_to_write(job);
 }
 
 void Pool::give_back(const Job& job) {
   threads_ += threads_of(job.needs, machine_.capacity);
   memory_bytes_ += memory_charge(job);
+  unheld_gpus_ += std::ssize(job.gpus);
   for (const Gpu& gpu : machine_.capacity.gpus) {
     if (std::ranges::find(job.gpus, gpu.index) == job.gpus.end()) continue;
     const auto free = machine_.free_gpu_bytes.find(gpu.index);
@@ -91,7 +98,9 @@ std::optional<std::vector<std::int64_t>> Pool::gpus_for(const Job& job) const {
 
 bool Pool::lacks_threads(const Job& job) const { return threads_of(job.needs, machine_.capacity) > threads_; }
 
-bool Pool::lacks_memory(const Job& job) const { return memory_of(job) > std::max<std::int64_t>(memory_bytes_, 0); }
+bool Pool::lacks_memory(const Job& job) const {
+  return memory_of(job, machine_.capacity) > std::max<std::int64_t>(memory_bytes_, 0);
+}
 
 bool Pool::lacks_disk(const Job& job) const {
   const auto disk = disks_.find(use_of(job).disk);
@@ -111,6 +120,8 @@ std::string Pool::gpu_reason(const Job& job) const {
 }
 
 std::string Pool::lacking(const Job& job) const {
+  // Of a daemon that was started with less since, or of a machine that has less.
+  if (const auto reason = exceeds(job, machine_.capacity); !reason.empty()) return "cannot begin here: " + reason;
   if (lacks_threads(job)) {
     return fmt::format("waits for threads: needs {}, {} of {} are free", threads_of(job.needs, machine_.capacity),
                        std::max<std::int64_t>(threads_, 0), machine_.capacity.threads);
@@ -125,8 +136,8 @@ std::string Pool::lacking(const Job& job) const {
 }
 
 bool Pool::others_take_of(const Job& job) const {
-  const bool memory = lacks_memory(job) && memory_of(job) <= memory_bytes_ + others_bytes_;
-  const bool gpus = job.needs.gpus > 0 && job.needs.gpus <= std::ssize(gpus_) && !gpus_for(job);
+  const bool memory = lacks_memory(job) && memory_of(job, machine_.capacity) <= memory_bytes_ + others_bytes_;
+  const bool gpus = job.needs.gpus > 0 && job.needs.gpus <= unheld_gpus_ && !gpus_for(job);
   return memory || gpus || lacks_disk(job);
 }
 

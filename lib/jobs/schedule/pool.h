@@ -41,6 +41,7 @@ class Pool {
 
   const Machine& machine_;
   std::int64_t threads_ = 0, memory_bytes_ = 0;
+  std::int64_t unheld_gpus_ = 0;                 // that no job has, whatever others have of their memory
   std::int64_t others_bytes_ = 0;                // of the memory for jobs: what others than our jobs have taken
   std::map<std::int64_t, std::int64_t> gpus_;    // by Gpu::index: free memory
   std::map<std::uint64_t, std::int64_t> disks_;  // by Disk::id

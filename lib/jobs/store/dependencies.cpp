@@ -2,45 +2,75 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
 namespace esper::jobs {
 namespace {
 
-constexpr std::string_view kHopeless = "('failed', 'cancelled', 'diverged')";
+// As a condition on a row named first. A job that its sweep left paused ends in no other way than by its user.
+constexpr std::string_view kUnsuccessful =
+    "(first.state IN ('failed', 'cancelled', 'diverged') OR (first.state = 'paused' AND first.ended_ms > 0))";
 
-bool exists(Database& database, JobId job) {
-  auto row = database.prepare("SELECT 1 FROM jobs WHERE id = ?");
-  return row.bind(job).step();
+// For json_each(): thousands of ids in one statement.
+std::string ids_json(const std::vector<JobId>& ids) { return nlohmann::json(ids).dump(); }
+
+std::optional<JobId> first_id(Statement& row) { return row.step() ? std::optional(row.integer(0)) : std::nullopt; }
+
+// One of these that does not exist.
+std::optional<JobId> unknown_among(Database& database, const std::vector<JobId>& jobs) {
+  auto row = database.prepare(
+      "SELECT given.value FROM json_each(?) AS given WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = given.value) "
+      "LIMIT 1");
+  row.bind(ids_json(jobs));
+  return first_id(row);
 }
 
-// Whether `later` comes after `first`, directly or over others.
-bool comes_after(Database& database, JobId later, JobId first) {
+// One of these that comes after `first`, directly or over others.
+std::optional<JobId> later_among(Database& database, const std::vector<JobId>& jobs, JobId first) {
   auto row = database.prepare(
-      "WITH RECURSIVE before (id) AS (SELECT after FROM dependencies WHERE job = ? UNION "
-      "SELECT dependencies.after FROM dependencies JOIN before ON dependencies.job = before.id) "
-      "SELECT 1 FROM before WHERE id = ?");
-  return row.bind(later).bind(first).step();
+      "WITH RECURSIVE later (id) AS (SELECT job FROM dependencies WHERE after = ?1 UNION "
+      "SELECT dependencies.job FROM dependencies JOIN later ON dependencies.after = later.id) "
+      "SELECT given.value FROM json_each(?2) AS given WHERE given.value IN (SELECT later.id FROM later) LIMIT 1");
+  row.bind(first).bind(ids_json(jobs));
+  return first_id(row);
+}
+
+// Of those that it comes after directly, in the order of their ids. `state`: a condition on their state.
+std::vector<JobId> before(Database& database, JobId job, const std::string& state) {
+  auto rows = database.prepare(
+      fmt::format("SELECT first.id FROM dependencies JOIN jobs AS first ON first.id = dependencies.after WHERE "
+                  "dependencies.job = ? AND {} ORDER BY first.id",
+                  state));
+  rows.bind(job);
+  return integers_in(rows);
 }
 
 }  // namespace
 
 std::string why_not_after(Database& database, JobId job, const std::vector<JobId>& after) {
-  for (const JobId first : after) {
-    if (!exists(database, first)) return fmt::format("there is no job {} to wait for", first);
-    if (first == job) return fmt::format("job {} cannot come after itself", job);
-    if (job != 0 && comes_after(database, first, job)) {
-      return fmt::format("job {} cannot come after job {}, which comes after job {} already: neither would begin", job,
-                         first, job);
-    }
+  if (after.empty()) return "";
+  if (const auto unknown = unknown_among(database, after))
+    return fmt::format("there is no job {} to wait for", *unknown);
+  if (job == 0) return "";  // nothing comes after it yet
+  if (std::ranges::find(after, job) != after.end()) return fmt::format("job {} cannot come after itself", job);
+  if (const auto later = later_among(database, after, job)) {
+    return fmt::format("job {} cannot come after job {}, which comes after job {} already: neither would begin", job,
+                       *later, job);
   }
   return "";
 }
 
 void set_dependencies(Database& database, JobId job, const std::vector<JobId>& after) {
   database.prepare("DELETE FROM dependencies WHERE job = ?").bind(job).run();
-  for (const JobId first : after)
-    database.prepare("INSERT OR IGNORE INTO dependencies (job, after) VALUES (?, ?)").bind(job).bind(first).run();
+  if (!after.empty()) {
+    database.prepare("INSERT OR IGNORE INTO dependencies (job, after) SELECT ?1, value FROM json_each(?2)")
+        .bind(job)
+        .bind(ids_json(after))
+        .run();
+  }
   database
       .prepare(
           "UPDATE jobs SET unmet = (SELECT count(*) FROM dependencies JOIN jobs AS first ON first.id = "
@@ -55,21 +85,21 @@ void count_success(Database& database, JobId job) {
       .run();
 }
 
-std::vector<JobId> without_hope(Database& database) {
+std::vector<JobId> with_failed_dependency(Database& database) {
   auto rows = database.prepare(
       fmt::format("SELECT id FROM jobs WHERE state = 'queued' AND unmet > 0 AND EXISTS (SELECT 1 FROM dependencies "
                   "JOIN jobs AS first ON first.id = dependencies.after WHERE dependencies.job = jobs.id AND "
-                  "first.state IN {})",
-                  kHopeless));
+                  "{})",
+                  kUnsuccessful));
   return integers_in(rows);
 }
 
-bool is_without_hope(Database& database, JobId job) {
-  auto row = database.prepare(
-      fmt::format("SELECT 1 FROM dependencies JOIN jobs AS first ON first.id = dependencies.after WHERE "
-                  "dependencies.job = ? AND first.state IN {}",
-                  kHopeless));
-  return row.bind(job).step();
+std::vector<JobId> unsuccessful_before(Database& database, JobId job) {
+  return before(database, job, std::string(kUnsuccessful));
+}
+
+std::vector<JobId> unfinished_before(Database& database, JobId job) {
+  return before(database, job, fmt::format("NOT {} AND first.state <> 'succeeded'", kUnsuccessful));
 }
 
 std::vector<JobId> queued_after(Database& database, JobId job) {

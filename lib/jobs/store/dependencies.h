@@ -14,15 +14,16 @@ namespace esper::jobs {
 // DatabaseError.
 std::string why_not_after(Database& database, JobId job, const std::vector<JobId>& after);
 
-// In place of those before. Throws DatabaseError, as all of these do.
+// In place of those before; one that is given twice counts once. Throws DatabaseError, as all of these do.
 void set_dependencies(Database& database, JobId job, const std::vector<JobId>& after);
 
 // The job has succeeded just now: those that come after it have one less to wait for.
 void count_success(Database& database, JobId job);
 // Queued jobs of which one that they come after has failed, was cancelled or diverged. Looks at all that wait for jobs.
-std::vector<JobId> without_hope(Database& database);
-// The same of one job.
-bool is_without_hope(Database& database, JobId job);
+std::vector<JobId> with_failed_dependency(Database& database);
+// Of the jobs that it comes after: those that failed, were cancelled or diverged, and those that have not ended.
+std::vector<JobId> unsuccessful_before(Database& database, JobId job);
+std::vector<JobId> unfinished_before(Database& database, JobId job);
 // The queued ones that come directly after this one.
 std::vector<JobId> queued_after(Database& database, JobId job);
 

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -69,6 +71,13 @@ std::string reason_to_hold(const Submission& submission) {
   return submission.sweep == 0 ? "submitted with --hold" : "waits for its turn in its sweep";
 }
 
+// "r/" and "r/./" are "r", so that a folder is one text.
+std::string one_form(const std::string& run_dir) {
+  std::string path = std::filesystem::path(run_dir).lexically_normal();
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
 // The time keeps jobs of another state folder, whose numbers are the same, apart.
 std::string named_run(const Submission& submission, JobId id, std::int64_t at_ms) {
   if (!submission.run_dir.empty()) return submission.run_dir;
@@ -122,12 +131,27 @@ std::optional<JobId> JobStore::known(const std::string& token) {
   return row.bind(token).step() ? std::optional(row.integer(0)) : std::nullopt;
 }
 
+bool JobStore::knows(const Submission& submission) {
+  if (submission.seeds.empty()) return known(submission.token).has_value();
+  return std::ranges::all_of(submission.seeds, [&](std::uint64_t seed) {
+    const auto one = with_seed(submission, seed);
+    return one && known(one->token);
+  });
+}
+
+std::optional<JobId> JobStore::later_owner(const Job& job) {
+  auto row = database_.prepare(
+      "SELECT id FROM jobs WHERE run_dir = ? AND id > ? AND (attempts > 0 OR state NOT IN ('succeeded', 'failed', "
+      "'cancelled', 'diverged'))");
+  return row.bind(job.run_dir).bind(job.id).step() ? std::optional(row.integer(0)) : std::nullopt;
+}
+
 // Two jobs that train in one run folder would continue each other's runs.
 std::string JobStore::why_not_there(const std::string& run_dir) {
   if (run_dir.empty()) return "";
   auto row = database_.prepare(
       "SELECT id FROM jobs WHERE run_dir = ? AND state NOT IN ('succeeded', 'failed', 'cancelled', 'diverged')");
-  if (!row.bind(run_dir).step()) return "";
+  if (!row.bind(one_form(run_dir)).step()) return "";
   return fmt::format("run_dir: {} is the run folder of job {}, which has not ended", run_dir, row.integer(0));
 }
 
@@ -137,7 +161,7 @@ base::Expected<JobId> JobStore::add(const Submission& submission, const Asked& a
   if (auto why = why_not_there(submission.run_dir); !why.empty()) return base::failure(std::move(why));
   const JobId id = insert(submission, asked);
   database_.prepare("UPDATE jobs SET run_dir = ? WHERE id = ?")
-      .bind(named_run(submission, id, asked.at_ms))
+      .bind(one_form(named_run(submission, id, asked.at_ms)))
       .bind(id)
       .run();
   database_.prepare("INSERT INTO configs (job, yaml) VALUES (?, ?)").bind(id).bind(submission.config).run();
@@ -156,18 +180,20 @@ base::Expected<Job> JobStore::submit(const Submission& submission, const Asked& 
 
 base::Expected<std::vector<Job>> JobStore::submit_each(const Submission& submission, const Asked& asked) {
   Transaction transaction(database_);
-  std::vector<Submission> each;
-  if (submission.seeds.empty()) each.push_back(submission);
-  for (const auto seed : submission.seeds) {
-    auto one = with_seed(submission, seed);
-    if (!one) return base::failure("config: needs a line \"seed: N\", as resolved run files have");
-    each.push_back(std::move(*one));
-  }
   std::vector<Job> jobs;
-  for (const Submission& one : each) {
+  const auto add_one = [&](const Submission& one) -> base::Expected<void> {
     const auto id = add(one, {asked.at_ms, asked.uid, asked.what, one.name});
     if (!id) return base::failure(id.error());
     jobs.push_back(*find(*id));
+    return {};
+  };
+  if (submission.seeds.empty()) {
+    if (const auto added = add_one(submission); !added) return base::failure(added.error());
+  }
+  for (const auto seed : submission.seeds) {  // one at a time: each has a run file of its own
+    const auto one = with_seed(submission, seed);
+    if (!one) return base::failure("config: needs a line \"seed: N\", as resolved run files have");
+    if (const auto added = add_one(*one); !added) return base::failure(added.error());
   }
   transaction.commit();
   return jobs;

@@ -34,7 +34,11 @@ class JobStore {
   // One for each of its seeds, or one as it is where it has none; all or none. Fails as submit(), and where the run
   // file has no line for the seed.
   base::Expected<std::vector<Job>> submit_each(const Submission& submission, const Asked& asked);
+  // Whether it was made already for its token.
+  bool knows(const Submission& submission);
   std::optional<Job> find(JobId id);
+  // Another job that has trained in this one's run folder since, or is to; nothing: none.
+  std::optional<JobId> later_owner(const Job& job);
   // In the order of their ids.
   std::vector<Job> list(const JobFilter& filter);
   // Those that are queued and whose jobs of `after` have succeeded: higher priorities first, then older ones.

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
@@ -19,6 +20,20 @@ constexpr std::string_view kTrials =
     "SELECT trials.job, configuration, seed, trials.rung, turn, jobs.state, results.rung, value FROM trials JOIN jobs "
     "ON "
     "jobs.id = trials.job LEFT JOIN results ON results.job = trials.job";
+
+// But for the numbers of its jobs.
+SweepRecord sweep_in(const Statement& row) {
+  return {.id = row.integer(0),
+          .name = row.text(1),
+          .state = stored_name<SweepState>(row, 2),
+          .folder = row.text(3),
+          .run_dir = row.text(4),
+          .submitted_ms = row.integer(5),
+          .ended_ms = row.integer(6),
+          .uid = row.integer(7)};
+}
+
+std::string list_of(const std::vector<JobId>& jobs) { return nlohmann::json(jobs).dump(); }
 
 }  // namespace
 
@@ -54,33 +69,35 @@ void SweepStore::add_trial(SweepId sweep, const SweepTrial& trial) {
       .run();
 }
 
-SweepRecord SweepStore::record_of(const Statement& row) {
-  SweepRecord sweep{.id = row.integer(0),
-                    .name = row.text(1),
-                    .state = stored_name<SweepState>(row, 2),
-                    .folder = row.text(3),
-                    .run_dir = row.text(4),
-                    .submitted_ms = row.integer(5),
-                    .ended_ms = row.integer(6),
-                    .uid = row.integer(7)};
-  auto counts = database_.prepare("SELECT state, count(*) FROM jobs WHERE sweep = ? GROUP BY state");
-  counts.bind(sweep.id);
-  while (counts.step()) sweep.jobs[counts.text(0)] = counts.integer(1);
+void SweepStore::count_jobs(std::span<SweepRecord> sweeps) {
+  if (sweeps.empty()) return;
+  auto counts = database_.prepare(
+      "SELECT sweep, state, count(*) FROM jobs WHERE sweep != 0 AND sweep BETWEEN ? AND ? GROUP BY sweep, state");
+  counts.bind(sweeps.front().id).bind(sweeps.back().id);
+  while (counts.step()) {
+    const auto sweep = std::ranges::lower_bound(sweeps, counts.integer(0), {}, &SweepRecord::id);
+    ESPER_CHECK(sweep != sweeps.end(), "sweeps are never deleted");
+    sweep->jobs[counts.text(1)] = counts.integer(2);
+  }
+}
+
+std::optional<SweepRecord> SweepStore::first_in(Statement& rows) {
+  if (!rows.step()) return std::nullopt;
+  SweepRecord sweep = sweep_in(rows);
+  count_jobs(std::span(&sweep, 1));
   return sweep;
 }
 
 std::optional<SweepRecord> SweepStore::find(SweepId id) {
   auto row = database_.prepare(fmt::format("SELECT {} FROM sweeps WHERE id = ?", kSweepColumns));
   row.bind(id);
-  if (!row.step()) return std::nullopt;
-  return record_of(row);
+  return first_in(row);
 }
 
 std::optional<SweepRecord> SweepStore::find_token(const std::string& token) {
   auto row = database_.prepare(fmt::format("SELECT {} FROM sweeps WHERE token = ?", kSweepColumns));
   row.bind(token);
-  if (!row.step()) return std::nullopt;
-  return record_of(row);
+  return first_in(row);
 }
 
 bool SweepStore::has_run_dir(const std::string& run_dir) {
@@ -89,15 +106,28 @@ bool SweepStore::has_run_dir(const std::string& run_dir) {
   return row.step();
 }
 
-std::vector<SweepRecord> SweepStore::list() {
-  auto rows = database_.prepare(fmt::format("SELECT {} FROM sweeps ORDER BY id", kSweepColumns));
+std::vector<SweepRecord> SweepStore::list(std::int64_t most) {
+  auto rows = database_.prepare(fmt::format("SELECT {} FROM sweeps ORDER BY id DESC LIMIT ?", kSweepColumns));
+  rows.bind(most);
   std::vector<SweepRecord> sweeps;
-  while (rows.step()) sweeps.push_back(record_of(rows));
+  while (rows.step()) sweeps.push_back(sweep_in(rows));
+  std::ranges::reverse(sweeps);
+  count_jobs(sweeps);
   return sweeps;
 }
 
-std::vector<SweepId> SweepStore::active() {
-  auto rows = database_.prepare("SELECT id FROM sweeps WHERE state = 'active' ORDER BY id");
+SweepState SweepStore::state_of(SweepId id) {
+  auto row = database_.prepare("SELECT state FROM sweeps WHERE id = ?");
+  ESPER_CHECK(row.bind(id).step(), "sweeps are never deleted");
+  return stored_name<SweepState>(row, 0);
+}
+
+// Active ones; others whose user lets a job run again; and ended ones of an earlier version, which did not mark the
+// jobs that they left paused.
+std::vector<SweepId> SweepStore::undecided() {
+  auto rows = database_.prepare(
+      "SELECT id FROM sweeps WHERE state = 'active' UNION SELECT sweep FROM jobs WHERE sweep != 0 AND "
+      "(state = 'queued' OR (state = 'paused' AND ended_ms = 0))");
   return integers_in(rows);
 }
 
@@ -155,6 +185,13 @@ void SweepStore::save_result(const SweepTrial& trial, double value) {
       .run();
 }
 
+void SweepStore::remove_result(const SweepTrial& trial) {
+  database_.prepare("DELETE FROM results WHERE job = ? AND rung = ?")
+      .bind(trial.job)
+      .bind(static_cast<std::int64_t>(trial.rung))
+      .run();
+}
+
 void SweepStore::make_due(const std::vector<SweepStep>& steps) {
   if (steps.empty()) return;
   auto trial = database_.prepare("UPDATE trials SET turn = 'due', rung = ? WHERE job = ?");
@@ -165,9 +202,18 @@ void SweepStore::make_due(const std::vector<SweepStep>& steps) {
   }
 }
 
+void SweepStore::record_begun(SweepId id) {
+  database_
+      .prepare(
+          "UPDATE trials SET turn = 'begun' WHERE sweep = ? AND turn != 'begun' AND (SELECT state FROM jobs WHERE id = "
+          "trials.job) NOT IN ('held', 'paused')")
+      .bind(id)
+      .run();
+}
+
 std::vector<JobId> SweepStore::begin(const std::vector<JobId>& jobs) {
   if (jobs.empty()) return {};
-  const std::string list = nlohmann::json(jobs).dump();
+  const std::string list = list_of(jobs);
   database_.prepare("UPDATE trials SET turn = 'begun' WHERE job IN (SELECT value FROM json_each(?))").bind(list).run();
   auto queued = database_.prepare(
       "UPDATE jobs SET state = 'queued', reason = '', ended_ms = 0 WHERE state IN ('held', 'paused') AND id IN (SELECT "
@@ -176,16 +222,39 @@ std::vector<JobId> SweepStore::begin(const std::vector<JobId>& jobs) {
   return integers_in(queued);
 }
 
+std::vector<JobId> SweepStore::leave_paused(SweepId id, std::int64_t at_ms) {
+  auto paused = database_.prepare(
+      "UPDATE jobs SET ended_ms = ?, reason = replace(reason, ?, 'its sweep has ended without it: esper job resume ' "
+      "|| "
+      "id || ' trains it on') WHERE sweep = ? AND sweep != 0 AND state = 'paused' AND ended_ms = 0 RETURNING id");
+  paused.bind(at_ms).bind(kMayGoOn).bind(id);
+  return integers_in(paused);
+}
+
+std::vector<JobId> SweepStore::resumed(SweepId id) {
+  auto rows =
+      database_.prepare("SELECT id FROM jobs WHERE sweep = ? AND sweep != 0 AND state = 'queued' AND ended_ms > 0");
+  rows.bind(id);
+  return integers_in(rows);
+}
+
+void SweepStore::train_on(const std::vector<JobId>& jobs, std::int64_t epochs) {
+  if (jobs.empty()) return;
+  database_.prepare("UPDATE jobs SET epochs = ?, ended_ms = 0 WHERE id IN (SELECT value FROM json_each(?))")
+      .bind(epochs)
+      .bind(list_of(jobs))
+      .run();
+}
+
 std::vector<JobId> SweepStore::cancel_jobs(SweepId id, std::int64_t at_ms) {
   auto waiting = database_.prepare(
       "UPDATE jobs SET state = 'cancelled', reason = 'cancelled with its sweep', ended_ms = ? WHERE sweep = ? AND "
-      "state "
-      "IN ('held', 'queued', 'paused') RETURNING id");
+      "sweep != 0 AND state IN ('held', 'queued', 'paused') RETURNING id");
   waiting.bind(at_ms).bind(id);
   auto changed = integers_in(waiting);
   auto running = database_.prepare(
-      "UPDATE jobs SET state = 'stopping', purpose = 'cancel' WHERE sweep = ? AND state IN ('starting', 'running', "
-      "'stopping') RETURNING id");
+      "UPDATE jobs SET state = 'stopping', purpose = 'cancel' WHERE sweep = ? AND sweep != 0 AND purpose != 'cancel' "
+      "AND state IN ('starting', 'running', 'stopping') RETURNING id");
   running.bind(id);
   const auto stopping = integers_in(running);
   changed.insert(changed.end(), stopping.begin(), stopping.end());

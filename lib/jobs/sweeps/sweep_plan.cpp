@@ -12,7 +12,6 @@ namespace esper::jobs {
 namespace {
 
 using sweep::ConfigurationProgress;
-using sweep::SeedProgress;
 using Trials = std::vector<SweepTrial>;
 
 constexpr std::size_t kNoLimit = std::numeric_limits<std::size_t>::max();
@@ -21,19 +20,21 @@ bool is_in_progress(const SweepTrial& trial) { return trial.state == JobState::k
 bool has_reached(const SweepTrial& trial) { return trial.results.size() > trial.rung; }
 
 // The user may have let a job begin, or cancelled it, before its sweep did. A job that runs again, to a rung that it
-// reached before, has not reached it until it ends.
+// reached before, has not reached it until it ends; nor has one that its user holds back before it runs again.
 void follow_users(Trials& trials) {
   for (SweepTrial& trial : trials) {
     const bool waits = trial.state == JobState::kHeld || trial.state == JobState::kPaused;
     if (!waits) trial.turn = Turn::kBegun;
-    if (is_in_progress(trial)) trial.results.resize(std::min(trial.results.size(), trial.rung));
+    const bool is_held_back = trial.state == JobState::kHeld && trial.turn == Turn::kBegun;
+    if (is_in_progress(trial) || is_held_back) trial.results.resize(std::min(trial.results.size(), trial.rung));
   }
 }
 
-SeedProgress seed_progress(const SweepTrial& trial) {
-  using State = SeedProgress::State;
-  SeedProgress progress{State::kRunning, trial.results};
-  if (has_reached(trial)) {
+// A job that ended at a rung below the last one, as one that was cancelled there, keeps its results but does not go on.
+sweep::SeedProgress seed_progress(const SweepTrial& trial, std::size_t last_rung) {
+  using State = sweep::SeedProgress::State;
+  sweep::SeedProgress progress{State::kRunning, trial.results};
+  if (has_reached(trial) && (trial.rung == last_rung || !is_terminal(trial.state))) {
     progress.state = State::kReached;
   } else if (is_terminal(trial.state)) {
     progress.state = State::kFailed;
@@ -44,13 +45,14 @@ SeedProgress seed_progress(const SweepTrial& trial) {
 std::vector<ConfigurationProgress> progress_in(const sweep::Sweep& sweep, const Trials& trials) {
   const std::size_t seeds = sweep.seeds.size();
   ESPER_CHECK(seeds > 0 && trials.size() % seeds == 0, "a sweep lacks jobs");
+  const std::size_t last_rung = num_rungs(sweep) - 1;
   std::vector<ConfigurationProgress> progress(trials.size() / seeds);
   for (std::size_t at = 0; at < trials.size(); ++at) {
     ConfigurationProgress& one = progress[at / seeds];
     ESPER_CHECK(trials[at].configuration == at / seeds && trials[at].seed == at % seeds,
                 "a sweep's jobs have an order");
     one.rung = trials[at].rung;
-    if (trials[at].turn != Turn::kIdle || !one.seeds.empty()) one.seeds.push_back(seed_progress(trials[at]));
+    if (trials[at].turn != Turn::kIdle || !one.seeds.empty()) one.seeds.push_back(seed_progress(trials[at], last_rung));
   }
   return progress;
 }

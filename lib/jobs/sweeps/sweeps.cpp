@@ -1,6 +1,7 @@
 #include "jobs/sweeps/sweeps.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <system_error>
@@ -33,14 +34,26 @@ std::int64_t threads_in(const sweep::Sweep& sweep, const sweep::Configuration& c
   return threads;
 }
 
-void stop_at_rung(Job& job, StopPurpose stopped_for) {
+Asked by_daemon(std::int64_t now_ms, std::string details) {
+  return {now_ms, static_cast<std::int64_t>(::getuid()), "daemon", std::move(details)};
+}
+
+// It has trained to its rung, which is not the last one.
+void stop_at_rung(Job& job, StopPurpose stopped_for, SweepState sweep) {
   const std::string reached = fmt::format("trained to epoch {}; ", job.epochs);
   if (stopped_for == StopPurpose::kCancel) {
     job.state = JobState::kCancelled;
     job.reason = reached + "cancelled by the user";
+    return;
+  }
+  job.state = JobState::kPaused;
+  if (stopped_for == StopPurpose::kPause) {
+    job.reason = reached + "paused by the user";
+    job.ended_ms = 0;
+  } else if (sweep == SweepState::kCancelled) {
+    job.reason = reached + fmt::format("its sweep was cancelled: esper job resume {} trains it on", job.id);
   } else {
-    job.state = JobState::kPaused;
-    job.reason = reached + "goes on if it is among the best of its sweep";
+    job.reason = reached + std::string(kMayGoOn);
     job.ended_ms = 0;
   }
 }
@@ -139,11 +152,14 @@ base::Expected<SweepRecord> Sweeps::existing(SweepId id) {
 base::Expected<SweepRecord> Sweeps::cancel(SweepId id, const Asked& asked) {
   const auto sweep = existing(id);
   if (!sweep) return sweep;
-  if (sweep->state == SweepState::kEnded || sweep->state == SweepState::kCancelled)
-    return base::failure(fmt::format("sweep {} is {}: it cannot be cancelled", id, base::name_of(sweep->state)));
   Transaction transaction(jobs_.database());
   const auto changed = store_.cancel_jobs(id, asked.at_ms);
-  add_to_audit({asked.at_ms, asked.uid, "daemon", fmt::format("cancelled with sweep {}", id)}, changed);
+  const bool has_ended = sweep->state == SweepState::kEnded || sweep->state == SweepState::kCancelled;
+  if (has_ended && changed.empty()) {
+    return base::failure(
+        fmt::format("sweep {} is {}, and no job of it is left to cancel", id, base::name_of(sweep->state)));
+  }
+  add_to_audit({asked.at_ms, asked.uid, asked.what, fmt::format("cancelled with sweep {}", id)}, changed);
   store_.save_state(id, SweepState::kCancelled, asked.at_ms);
   jobs_.note({asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}", id)}, std::nullopt);
   transaction.commit();
@@ -165,7 +181,7 @@ base::Expected<SweepRecord> Sweeps::resume(SweepId id, const Asked& asked) {
 }
 
 void Sweeps::recover() {
-  for (const SweepId id : store_.active()) touch(id);
+  for (const SweepId id : store_.undecided()) touch(id);
 }
 
 void Sweeps::add_to_audit(const Asked& asked, const std::vector<JobId>& jobs) {
@@ -175,9 +191,7 @@ void Sweeps::add_to_audit(const Asked& asked, const std::vector<JobId>& jobs) {
 std::vector<Job> Sweeps::drive(std::int64_t now_ms) {
   while (!due_.empty()) {  // those that cannot be written stay due
     const SweepId id = *due_.begin();
-    const auto sweep = store_.find(id);
-    const bool waits = !sweep || sweep->state == SweepState::kHeld || sweep->state == SweepState::kCancelled;
-    if (const auto loaded = waits ? nullptr : try_load(id)) drive_one(*sweep, loaded->sweep, now_ms);
+    if (const auto sweep = store_.find(id)) drive_one(*sweep, now_ms);
     due_.erase(id);
   }
   std::vector<Job> jobs;
@@ -186,28 +200,57 @@ std::vector<Job> Sweeps::drive(std::int64_t now_ms) {
   return jobs;
 }
 
-void Sweeps::drive_one(const SweepRecord& record, const sweep::Sweep& sweep, std::int64_t now_ms) {
-  const auto plan = plan_sweep(sweep, store_.trials_of(record.id));
-  const SweepState state = plan.has_ended ? SweepState::kEnded : SweepState::kActive;
+void Sweeps::drive_one(const SweepRecord& record, std::int64_t now_ms) {
+  const bool has_steps = record.state == SweepState::kActive || record.state == SweepState::kEnded;
+  std::vector<JobId> changed;
   Transaction transaction(jobs_.database());
-  store_.make_due(plan.due);
-  const auto begun = store_.begin(plan.begin);
-  add_to_audit({now_ms, record.uid, "daemon", fmt::format("its turn in sweep {}", record.id)}, begun);
-  if (state != record.state) store_.save_state(record.id, state, plan.has_ended ? now_ms : 0);
+  store_.record_begun(record.id);
+  const auto resumed = store_.resumed(record.id);
+  const bool is_needed = has_steps || !resumed.empty();
+  if (const auto loaded = is_needed ? try_load(record.id) : nullptr) {
+    store_.train_on(resumed, epochs_of_rung(loaded->sweep, num_rungs(loaded->sweep) - 1));
+    if (has_steps) changed = take_steps(record, loaded->sweep, now_ms);
+    changed.insert(changed.end(), resumed.begin(), resumed.end());
+  }
   transaction.commit();
-  changed_.insert(changed_.end(), begun.begin(), begun.end());
-  if (state != record.state) nissa::log::info(fmt::format("sweep {} is {}", record.id, base::name_of(state)));
+  changed_.insert(changed_.end(), changed.begin(), changed.end());
+  if (const auto state = store_.state_of(record.id); state != record.state)
+    nissa::log::info(fmt::format("sweep {} is {}", record.id, base::name_of(state)));
+}
+
+std::vector<JobId> Sweeps::take_steps(const SweepRecord& record, const sweep::Sweep& sweep, std::int64_t now_ms) {
+  const auto plan = plan_sweep(sweep, store_.trials_of(record.id));
+  store_.make_due(plan.due);
+  auto changed = store_.begin(plan.begin);
+  add_to_audit(by_daemon(now_ms, fmt::format("its turn in sweep {}", record.id)), changed);
+  if (plan.has_ended) {
+    const auto left = store_.leave_paused(record.id, now_ms);
+    changed.insert(changed.end(), left.begin(), left.end());
+  }
+  const SweepState state = plan.has_ended ? SweepState::kEnded : SweepState::kActive;
+  if (state != record.state) store_.save_state(record.id, state, plan.has_ended ? now_ms : 0);
+  return changed;
+}
+
+void Sweeps::save_rung(Job& job, const SweepTrial& trial, const sweep::Sweep& sweep, StopPurpose stopped_for) {
+  const bool was_left_by_sweep = job.epochs > epochs_of_rung(sweep, trial.rung);
+  if (was_left_by_sweep) return;
+  const bool is_last = trial.rung + 1 == num_rungs(sweep);
+  const bool has_reached_it = job.state == JobState::kSucceeded;
+  if (has_reached_it && (is_last || stopped_for != StopPurpose::kPause)) {
+    store_.save_result(trial, figure_of_run(job.run_dir, sweep.settings.metric));
+  } else {
+    store_.remove_result(trial);
+  }
+  if (has_reached_it && !is_last) stop_at_rung(job, stopped_for, store_.state_of(job.sweep));
 }
 
 void Sweeps::save_end(Job& job, StopPurpose stopped_for, const Asked& asked) {
   Transaction transaction(jobs_.database());
   const auto trial = store_.trial_of(job.id);
-  const auto loaded = trial && job.state == JobState::kSucceeded ? try_load(job.sweep) : nullptr;
-  if (loaded) {
-    store_.save_result(*trial, figure_of_run(job.run_dir, loaded->sweep.settings.metric));
-    const bool goes_on = trial->rung + 1 < num_rungs(loaded->sweep);
-    if (goes_on) stop_at_rung(job, stopped_for);
-  }
+  const bool is_at_rung = job.state == JobState::kSucceeded || job.state == JobState::kPaused;
+  const auto loaded = trial && is_at_rung ? try_load(job.sweep) : nullptr;
+  if (loaded) save_rung(job, *trial, loaded->sweep, stopped_for);
   jobs_.save(job, asked);
   transaction.commit();
   touch(job.sweep);

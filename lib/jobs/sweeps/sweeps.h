@@ -17,6 +17,8 @@
 
 namespace esper::jobs {
 
+inline constexpr std::int64_t kMostSweepsListed = 1000;  // where nobody asks for more
+
 struct SweepReport {
   SweepRecord sweep;
   sweep::Summary summary;
@@ -41,25 +43,30 @@ class Sweeps {
 
   // Its jobs are there, held, when this returns; drive() lets them begin. `submission` is one that was checked.
   SweepRecord submit(const SweepSubmission& submission, const Asked& asked);
-  std::vector<SweepRecord> list() { return store_.list(); }
+  // The newest ones, in the order of their ids.
+  std::vector<SweepRecord> list(std::int64_t most = kMostSweepsListed) { return store_.list(most); }
   std::optional<SweepRecord> find(SweepId id) { return store_.find(id); }
   // Of a sweep that exists, as are the next ones. Throws base::ConfigError where this version does not take the stored
   // files any more.
   SweepReport report(SweepId id);
   // Fails where no configuration has all of its seeds yet.
   base::Expected<BestConfiguration> best(SweepId id);
-  // Fail with the reason where the sweep's state does not allow it.
+  // Fail with the reason where the sweep's state does not allow it. A sweep that has ended can be cancelled as long as
+  // it has jobs that have not.
   base::Expected<SweepRecord> cancel(SweepId id, const Asked& asked);
   base::Expected<SweepRecord> resume(SweepId id, const Asked& asked);
 
-  // After a start of the daemon: all that are active are due.
+  // After a start of the daemon: those are due that have something to decide.
   void recover();
   // Something happened to a job of the sweep: it is due.
   void touch(SweepId id) { due_.insert(id); }
   // Decides for the sweeps that are due. The jobs that were changed since the last call.
   std::vector<Job> drive(std::int64_t now_ms);
-  // Instead of JobStore::save(), for a job of a sweep whose attempt has ended and was settled. One that reached its
-  // rung is paused rather than succeeded, or cancelled where it was stopped for that, and its result is stored with it.
+  // Instead of JobStore::save(), for a job of a sweep whose attempt has ended and was settled. One that reached a rung
+  // below the last one is paused rather than succeeded, or cancelled where it was stopped for that, and its result is
+  // stored with it. One that its user paused has no result at its rung until it has run again, so that the sweep does
+  // not continue it. A paused job with Job::ended_ms above 0 is continued by its user alone: it trains to the last
+  // rung's epochs then, outside of the table of results.
   void save_end(Job& job, StopPurpose stopped_for, const Asked& asked);
   // Throws as report().
   std::string run_file_of(const Job& job);
@@ -76,7 +83,10 @@ class Sweeps {
   std::string free_run_dir(const std::string& wanted);
   void insert_jobs(const SweepRecord& record, const Loaded& loaded, const SweepSubmission& submission,
                    const Asked& asked);
-  void drive_one(const SweepRecord& record, const sweep::Sweep& sweep, std::int64_t now_ms);
+  void drive_one(const SweepRecord& record, std::int64_t now_ms);
+  // The jobs that it changes. Within the caller's transaction, as the next one.
+  std::vector<JobId> take_steps(const SweepRecord& record, const sweep::Sweep& sweep, std::int64_t now_ms);
+  void save_rung(Job& job, const SweepTrial& trial, const sweep::Sweep& sweep, StopPurpose stopped_for);
   base::Expected<SweepRecord> existing(SweepId id);
   void add_to_audit(const Asked& asked, const std::vector<JobId>& jobs);
 

@@ -26,7 +26,7 @@ double uniform_of(std::mt19937_64& random) { return static_cast<double>(random()
 
 }  // namespace
 
-std::int64_t draw_token(std::span<const float> logits, const Sampling& sampling, double uniform) {
+std::int64_t draw_token(std::span<const float> logits, const TokenSampling& sampling, double uniform) {
   std::vector<std::int64_t> order(logits.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
   const auto logit = [&](std::int64_t token) { return static_cast<double>(logits[static_cast<std::size_t>(token)]); };
@@ -45,7 +45,7 @@ std::int64_t draw_token(std::span<const float> logits, const Sampling& sampling,
 }
 
 std::vector<std::int64_t> generate(const step::Model& model, std::vector<std::int64_t> prompt, std::int64_t context,
-                                   torch::Device device, const Sampling& sampling,
+                                   torch::Device device, const TokenSampling& sampling,
                                    const std::function<void(std::int64_t done)>& progress) {
   std::mt19937_64 random(sampling.seed);
   const auto given = static_cast<std::ptrdiff_t>(prompt.size());

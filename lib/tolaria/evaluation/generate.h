@@ -11,7 +11,7 @@
 namespace esper::tolaria {
 
 // How the next token is drawn from the network's distribution.
-struct Sampling {
+struct TokenSampling {
   std::int64_t tokens = 200;  // how many are drawn
   double temperature = 1;     // logits are divided by it; 0: always the likeliest token
   std::int64_t top_k = 0;     // only among so many of the likeliest; 0: among all
@@ -19,12 +19,12 @@ struct Sampling {
 };
 
 // logits: of the next token, not empty. uniform: from 0 to below 1. A tie goes to the lower token.
-std::int64_t draw_token(std::span<const float> logits, const Sampling& sampling, double uniform);
+std::int64_t draw_token(std::span<const float> logits, const TokenSampling& sampling, double uniform);
 
 // The tokens that follow `prompt` (not empty), which sees at most its last `context` tokens. The same for the same
 // network, prompt and sampling on one machine.
 std::vector<std::int64_t> generate(const step::Model& model, std::vector<std::int64_t> prompt, std::int64_t context,
-                                   torch::Device device, const Sampling& sampling,
+                                   torch::Device device, const TokenSampling& sampling,
                                    const std::function<void(std::int64_t done)>& progress = {});
 
 }  // namespace esper::tolaria

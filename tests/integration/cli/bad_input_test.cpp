@@ -10,6 +10,8 @@
 #include "cli.h"
 #include "support/patience.h"
 
+namespace esper::test::bad_input_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
@@ -155,3 +157,5 @@ TEST_CASE("arguments of any length and content are refused with a reason") {
     }
   }
 }
+
+}  // namespace esper::test::bad_input_test

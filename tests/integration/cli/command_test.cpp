@@ -5,6 +5,8 @@
 
 #include "cli.h"
 
+namespace esper::test::command_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
@@ -332,3 +334,5 @@ TEST_CASE("completions for the other shells name every command") {
   }
   CHECK(json_of(run_esper({"completion", shell, "--json"}))["script"] == finished.out);
 }
+
+}  // namespace esper::test::command_test

@@ -4,6 +4,8 @@
 #include "cli.h"
 #include "support/committed_file.h"
 
+namespace esper::test::config_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
@@ -218,3 +220,5 @@ TEST_CASE("nothing is coloured where nobody looks") {
   CHECK(run_esper({"config", "check", kReference}).out.find('\033') == std::string::npos);
   CHECK(run_esper({"nonsense"}).err.find('\033') == std::string::npos);
 }
+
+}  // namespace esper::test::config_test

@@ -6,6 +6,8 @@
 #include "cli.h"
 #include "support/committed_file.h"
 
+namespace esper::test::help_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 
@@ -61,3 +63,5 @@ TEST_CASE("the front is free of libtorch") {
   CHECK(needed.out.find("libtorch") == std::string::npos);
   CHECK(needed.out.find("libc10") == std::string::npos);
 }
+
+}  // namespace esper::test::help_test

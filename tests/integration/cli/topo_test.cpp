@@ -8,6 +8,8 @@
 #include "storage/journal.h"
 #include "storage/real_file_system.h"
 
+namespace esper::test::topo_test {
+
 using namespace esper;
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
@@ -275,3 +277,5 @@ TEST_CASE("fork wants a run and a step") {
   CHECK(twice.exit_code == 2);
   CHECK_THAT(twice.err, ContainsSubstring("--without names seed-0002 twice; list each seed once"));
 }
+
+}  // namespace esper::test::topo_test

@@ -3,6 +3,8 @@
 
 #include "integration/cli/cli.h"
 
+namespace esper::test::bench_daemon_test {
+
 using namespace esper::test;
 
 TEST_CASE("the daemon's scenario measures the queue, and says what it could not measure") {
@@ -29,3 +31,5 @@ TEST_CASE("flags of other scenarios are refused there, and its own elsewhere") {
   CHECK(run_esper({"bench", "--scenario", "daemon", "--lanes", "eager"}).exit_code == 2);
   CHECK(run_esper({"bench", "--scenario", "reference", "--queued", "5"}).exit_code == 2);
 }
+
+}  // namespace esper::test::bench_daemon_test

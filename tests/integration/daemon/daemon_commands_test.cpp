@@ -12,6 +12,8 @@
 #include "jobs/daemon/daemon.h"
 #include "run_record.h"
 
+namespace esper::test::daemon_commands_test {
+
 using namespace esper::test;
 using namespace std::chrono_literals;
 using esper::http::UnixEndpoint;
@@ -247,3 +249,5 @@ TEST_CASE("bad requests are refused with their reason, and the daemon lives") {
   REQUIRE(::stat(endpoint.path.c_str(), &socket) == 0);
   CHECK((socket.st_mode & 0777) == 0600);
 }
+
+}  // namespace esper::test::daemon_commands_test

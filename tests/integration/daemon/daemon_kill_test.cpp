@@ -16,6 +16,8 @@
 #include "daemon_room.h"
 #include "run_record.h"
 
+namespace esper::test::daemon_kill_test {
+
 using namespace esper::test;
 using namespace std::chrono_literals;
 
@@ -139,3 +141,5 @@ TEST_CASE("whatever is killed, each job ends once, with the bits of an undisturb
   CHECK(score.orphans == 0);
   CHECK(score.ended_once == kJobs);
 }
+
+}  // namespace esper::test::daemon_kill_test

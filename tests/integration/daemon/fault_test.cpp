@@ -13,6 +13,8 @@
 #include "jobs/database/database.h"
 #include "stub_daemon.h"
 
+namespace esper::test::fault_test {
+
 using namespace esper::test;
 using namespace std::chrono_literals;
 using esper::base::ExitCode;
@@ -163,3 +165,5 @@ TEST_CASE("a run file that is none, an unknown job to come after, and a circle a
   CHECK(nlohmann::json::parse(daemon.ask("GET", "/v1/jobs")->body)["jobs"].empty());
   CHECK(daemon.submit(kEndless) == 1);
 }
+
+}  // namespace esper::test::fault_test

@@ -13,6 +13,8 @@
 
 #include "stub_daemon.h"
 
+namespace esper::test::full_disk_test {
+
 using namespace esper::test;
 using namespace std::chrono_literals;
 
@@ -132,3 +134,5 @@ TEST_CASE("a daemon that is killed on a full disk finds what ended meanwhile whe
   CHECK(daemon.begins(failing) == 1);
   daemon.kill();
 }
+
+}  // namespace esper::test::full_disk_test

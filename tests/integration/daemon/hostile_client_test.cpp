@@ -18,6 +18,8 @@
 #include "jobs/daemon/daemon.h"
 #include "support/raw_client.h"
 
+namespace esper::test::hostile_client_test {
+
 using namespace esper::test;
 using namespace std::chrono_literals;
 namespace http = esper::http;
@@ -181,3 +183,5 @@ TEST_CASE("another user is refused by the folder, and by the daemon where the fo
   CHECK(as_another_user(socket) == Reached::kClosed);  // the kernel says who he is
   CHECK(room.is_served());
 }
+
+}  // namespace esper::test::hostile_client_test

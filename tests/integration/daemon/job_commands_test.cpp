@@ -11,6 +11,8 @@
 #include "jobs/process/job_files.h"
 #include "run_record.h"
 
+namespace esper::test::job_commands_test {
+
 using namespace esper::test;
 using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
@@ -287,3 +289,5 @@ TEST_CASE("a name that could steer the terminal is refused") {
   CHECK(refused.exit_code == 2);
   CHECK(refused.err.find('\x1b') == std::string::npos);
 }
+
+}  // namespace esper::test::job_commands_test

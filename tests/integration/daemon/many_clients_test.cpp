@@ -11,6 +11,8 @@
 #include "audit.h"
 #include "stub_daemon.h"
 
+namespace esper::test::many_clients_test {
+
 using namespace esper::test;
 
 namespace {
@@ -99,3 +101,5 @@ TEST_CASE("16 clients with 10,000 requests: nothing acknowledged is missing, and
     CHECK(has_ended == cancelled.contains(job));
   }
 }
+
+}  // namespace esper::test::many_clients_test

@@ -11,6 +11,8 @@
 #include "daemon_room.h"
 #include "run_record.h"
 
+namespace esper::test::placement_test {
+
 using namespace esper::test;
 using namespace std::chrono_literals;
 using Catch::Matchers::ContainsSubstring;
@@ -150,3 +152,5 @@ TEST_CASE("the forecast counts the parameters of each built-in host as the run d
     CHECK(told["forecast"]["memory"]["bytes"] >= told["peak_bytes"]);
   }
 }
+
+}  // namespace esper::test::placement_test

@@ -18,6 +18,8 @@
 #include "jobs/process/job_files.h"
 #include "support/process.h"
 
+namespace esper::test::service_test {
+
 using namespace esper::test;
 using namespace std::chrono_literals;
 
@@ -253,3 +255,5 @@ TEST_CASE("install shows or writes a unit, and without systemd says what to do i
   const auto bad = daemon.room.write("bad.yaml", "port: 1\n");
   CHECK(run_esper(install + Words{"--print", "--config", bad}, home).exit_code == 2);
 }
+
+}  // namespace esper::test::service_test

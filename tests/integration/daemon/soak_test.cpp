@@ -13,6 +13,8 @@
 #include "http/event_reader.h"
 #include "stub_daemon.h"
 
+namespace esper::test::soak_test {
+
 using namespace esper::test;
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
@@ -145,3 +147,5 @@ TEST_CASE("in long use neither memory nor descriptors grow") {
   }));
   CHECK(comes_true([&] { return descriptors_of(daemon.process()) <= before; }));
 }
+
+}  // namespace esper::test::soak_test

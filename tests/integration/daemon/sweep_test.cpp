@@ -11,6 +11,8 @@
 #include "run_record.h"
 #include "support/patience.h"
 
+namespace esper::test::sweep_test {
+
 using namespace esper::test;
 using namespace std::chrono_literals;
 
@@ -204,3 +206,5 @@ TEST_CASE("a dry run lists the configurations and needs no daemon") {
   CHECK(preview["rungs"] == nlohmann::json{1, 2, 4});
   CHECK(room.daemon.daemon() == 0);
 }
+
+}  // namespace esper::test::sweep_test

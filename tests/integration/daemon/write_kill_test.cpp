@@ -11,6 +11,8 @@
 #include "audit.h"
 #include "stub_daemon.h"
 
+namespace esper::test::write_kill_test {
+
 using namespace esper::test;
 using esper::jobs::JobState;
 
@@ -155,3 +157,5 @@ TEST_CASE("wherever a shim is killed, its job begins again or ends, and nothing 
   CHECK(daemon.job(id)["attempts"] == 2);
   CHECK(daemon.ends(job) == (point == "jobs.shim_saw_end" ? 2 : 1));
 }
+
+}  // namespace esper::test::write_kill_test

@@ -20,6 +20,8 @@
 #include "support/growing_prepared.h"
 #include "support/patience.h"
 
+namespace esper::test::ahead_lanes_test {
+
 using namespace esper;
 using namespace esper::tests;
 using config::Lane;
@@ -350,3 +352,5 @@ TEST_CASE("a wrong program of a likely structure is rejected in the dry run, and
   ahead.steps(6);
   CHECK(ahead.steps_in(Lane::kCompiled) == 0);
 }
+
+}  // namespace esper::test::ahead_lanes_test

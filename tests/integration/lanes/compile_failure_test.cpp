@@ -13,6 +13,8 @@
 #include "integration/lanes/lane_run.h"
 #include "support/patience.h"
 
+namespace esper::test::compile_failure_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using namespace std::chrono_literals;
@@ -255,3 +257,5 @@ TEST_CASE("two runs share a cold cache; a damaged program in it is detected, rep
   CHECK(failures_of(room.run("without")).size() == 2);  // the damage, and why there is no other
   check_as_eager(room, "without");
 }
+
+}  // namespace esper::test::compile_failure_test

@@ -6,6 +6,8 @@
 #include "integration/lanes/lane_run.h"
 #include "support/patience.h"
 
+namespace esper::test::compile_stop_test {
+
 using namespace esper::test;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
@@ -65,3 +67,5 @@ TEST_CASE("SIGINT and SIGTERM during the wait for a compilation save the state a
     check_equal(record_of(folder), record_of(run.room.run("eager")), Telemetry::kMayLack);
   }
 }
+
+}  // namespace esper::test::compile_stop_test

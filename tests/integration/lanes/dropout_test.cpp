@@ -10,6 +10,8 @@
 #include "program/recorder.h"
 #include "program/replay/replay.h"
 
+namespace esper::test::dropout_test {
+
 using namespace esper;
 using namespace esper::tests;
 using config::Lane;
@@ -146,3 +148,5 @@ TEST_CASE("within a lane the same seed gives the same bits, and a saved generato
     CHECK_FALSE(same_bits(*first.model, *reseeded.model));
   }
 }
+
+}  // namespace esper::test::dropout_test

@@ -11,6 +11,8 @@
 #include "storage/journal.h"
 #include "storage/real_file_system.h"
 
+namespace esper::test::dynamic_lanes_test {
+
 using namespace esper;
 using namespace esper::tests;
 using Catch::Matchers::ContainsSubstring;
@@ -326,3 +328,5 @@ TEST_CASE("a resumed run repeats the steps of all sizes bit for bit, whatever is
   }
   CHECK(room.names_in("entries").size() == 1);
 }
+
+}  // namespace esper::test::dynamic_lanes_test

@@ -3,6 +3,8 @@
 
 #include "integration/lanes/lane_room.h"
 
+namespace esper::test::grow_every_step_test {
+
 using namespace esper;
 using namespace esper::tests;
 using config::Lane;
@@ -32,3 +34,5 @@ TEST_CASE("a seed may grow, blend and be pruned at every step of an epoch: compi
     GrowEveryStep(Lane::kCompiled, torch::kCPU, &persistent_compile_service(), c).run();
   }
 }
+
+}  // namespace esper::test::grow_every_step_test

@@ -7,6 +7,8 @@
 #include "integration/lanes/lane_room.h"
 #include "support/grown_model.h"
 
+namespace esper::test::parity_lanes_test {
+
 using namespace esper;
 using namespace esper::tests;
 using config::HostKind;
@@ -247,3 +249,5 @@ TEST_CASE("no single step of a hundred differs from eager by more than rounding"
   check_every_step(parity_case(HostKind::kCnn, OptimizerKind::kSgd, torch::kFloat32, 1, Clip::kOff), 100, 5e-5);
   check_every_step(parity_case(HostKind::kMlp, OptimizerKind::kAdamw, torch::kFloat32, 1, Clip::kOn), 100, 5e-5);
 }
+
+}  // namespace esper::test::parity_lanes_test

@@ -4,6 +4,8 @@
 #include "integration/lanes/lane_room.h"
 #include "program/cache/cache_key.h"
 
+namespace esper::test::recipes_test {
+
 using namespace esper;
 using namespace esper::tests;
 
@@ -25,3 +27,5 @@ TEST_CASE("recipes compete only where they were measured to win") {
   CHECK(recipes(cases[5]) == Names{"default"});
   CHECK(recipes(cases[6]) == (has_tiles ? Names{"default"} : Names{"single", "default"}));
 }
+
+}  // namespace esper::test::recipes_test

@@ -9,6 +9,8 @@
 #include "storage/journal.h"
 #include "storage/real_file_system.h"
 
+namespace esper::test::resume_lanes_test {
+
 using namespace esper;
 using namespace esper::tests;
 using config::Lane;
@@ -97,3 +99,5 @@ TEST_CASE("a run resumed before, within or after the trial of a compiled program
     CHECK(same_bits(whole.model(), resumed.model()));
   }
 }
+
+}  // namespace esper::test::resume_lanes_test

@@ -9,6 +9,8 @@
 #include "program/python_text.h"
 #include "support/patience.h"
 
+namespace esper::test::winner_recipe_test {
+
 using namespace esper;
 using namespace esper::tests;
 using config::Lane;
@@ -121,3 +123,5 @@ TEST_CASE("the last recipe does not get into the cache: the first one is still c
   });
   check_full_effort(run, compile_service, keys);
 }
+
+}  // namespace esper::test::winner_recipe_test

@@ -6,6 +6,8 @@
 #include "kasmina/network/network_seeds.h"
 #include "program/python_text.h"
 
+namespace esper::test::wrong_program_test {
+
 using namespace esper;
 using namespace esper::tests;
 using config::Lane;
@@ -244,3 +246,5 @@ TEST_CASE("after a change of structure or batch size a compiled program of the f
   CHECK(run.figures().steps_in(Lane::kCompiled) == before + 9);
   close();
 }
+
+}  // namespace esper::test::wrong_program_test

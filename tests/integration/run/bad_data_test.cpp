@@ -5,6 +5,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::bad_data_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
@@ -106,3 +108,5 @@ TEST_CASE("a kind of data that needs a path and has none is a configuration erro
   CHECK(train(config, room.run("run")).exit_code == 2);
   CHECK_FALSE(fs::exists(room.run("run")));
 }
+
+}  // namespace esper::test::bad_data_test

@@ -10,6 +10,8 @@
 #include "integration/cli/cli.h"
 #include "integration/run/run_room.h"
 
+namespace esper::test::bench_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
@@ -311,3 +313,5 @@ TEST_CASE("growing is measured step by step") {
   CHECK_THAT(stages, ContainsSubstring("GERMINATED") && ContainsSubstring("BLENDING") && ContainsSubstring("CULLED"));
   check_row(report.at("lanes").at(0), "lane");
 }
+
+}  // namespace esper::test::bench_test

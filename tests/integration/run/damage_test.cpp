@@ -7,6 +7,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::damage_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
@@ -211,3 +213,5 @@ TEST_CASE("a checkpoint of another network is refused, alone with exit 5, beside
     CHECK_THAT(finished.err, ContainsSubstring("does not fit this configuration"));
   }
 }
+
+}  // namespace esper::test::damage_test

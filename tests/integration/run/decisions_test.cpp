@@ -6,6 +6,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::decisions_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
@@ -194,3 +196,5 @@ TEST_CASE("what is asked of a run without a log, or of no policy, is said with t
   CHECK(unknown.exit_code == 2);
   CHECK_THAT(unknown.err, ContainsSubstring("did you mean heuristic?"));
 }
+
+}  // namespace esper::test::decisions_test

@@ -4,6 +4,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::default_growth_test {
+
 using namespace esper::test;
 
 namespace {
@@ -35,3 +37,5 @@ TEST_CASE(
   CHECK(seeds_of("64", {"growth.training=straight_through"}) == 0);
   CHECK(seeds_of("64") > 0);  // part of the network from the start, they need not wait for a plateau
 }
+
+}  // namespace esper::test::default_growth_test

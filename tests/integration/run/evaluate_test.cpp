@@ -8,6 +8,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::evaluate_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
@@ -105,3 +107,5 @@ TEST_CASE("an unknown checkpoint exits 2 and lists those that there are; a folde
   std::filesystem::create_directory(run + "/checkpoints");
   CHECK(run_esper({"evaluate", run}).exit_code == 5);
 }
+
+}  // namespace esper::test::evaluate_test

@@ -7,6 +7,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::export_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
@@ -135,3 +137,5 @@ TEST_CASE("what cannot be exported is named, and nothing is left") {
   refused(trained.write("safetensors", "out"), 5, "checkpoint");
   refused(run_esper({"export", trained.out("nothing"), "--format", "onnx"}), 2, "nothing");
 }
+
+}  // namespace esper::test::export_test

@@ -7,6 +7,8 @@
 #include "storage/real_file_system.h"
 #include "storage/safetensors.h"
 
+namespace esper::test::fine_tune_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
@@ -117,3 +119,5 @@ TEST_CASE("weights of another model are refused before a run is made") {
   CHECK_THAT(finished.err, ContainsSubstring("safetensors"));
   CHECK_FALSE(fs::exists(run));
 }
+
+}  // namespace esper::test::fine_tune_test

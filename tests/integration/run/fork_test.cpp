@@ -15,6 +15,8 @@
 #include "storage/real_file_system.h"
 #include "storage/safetensors.h"
 
+namespace esper::test::fork_test {
+
 using namespace esper;
 using namespace esper::test;
 using Catch::Approx;
@@ -384,3 +386,5 @@ TEST_CASE("the journal of a whole run rebuilds every checkpoint, and its command
   const Finished text = run_esper({"receipt", run.string(), "seed-0001"});
   CHECK_THAT(text.out, ContainsSubstring("command GERMINATE: plateau") && ContainsSubstring("G0 passed"));
 }
+
+}  // namespace esper::test::fork_test

@@ -6,6 +6,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::gnn_faults_test {
+
 using namespace esper::test;
 using nlohmann::json;
 namespace fs = std::filesystem;
@@ -113,3 +115,5 @@ TEST_CASE("with overlap the network decides the same an epoch later, and a resum
   REQUIRE(resumed.exit_code == 0);
   check_equal(record_of(room.run("resumed")), record_of(whole), Telemetry::kMayLack);
 }
+
+}  // namespace esper::test::gnn_faults_test

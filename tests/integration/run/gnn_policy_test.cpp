@@ -7,6 +7,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::gnn_policy_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
@@ -100,3 +102,5 @@ TEST_CASE("a policy file that is none is named, with the way out") {
     CHECK_FALSE(fs::exists(room.run("none")));
   }
 }
+
+}  // namespace esper::test::gnn_policy_test

@@ -10,6 +10,8 @@
 #include "run_room.h"
 #include "support/committed_file.h"
 
+namespace esper::test::golden_losses_test {
+
 using namespace esper::test;
 
 namespace {
@@ -79,3 +81,5 @@ TEST_CASE("losses are those that were approved") {
             << approved_header.substr(2, approved_header.size() - 3) << "\"; losses are compared to 1e-4, relative\n";
   check_close(losses, approved.substr(approved_header.size()));
 }
+
+}  // namespace esper::test::golden_losses_test

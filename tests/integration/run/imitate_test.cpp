@@ -6,6 +6,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::imitate_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
@@ -85,3 +87,5 @@ TEST_CASE("what cannot be imitated or shown is refused with the reason") {
   CHECK_THAT(problem({"policy", "show", room.write("policy.safetensors", "not weights")}),
              ContainsSubstring("policy.safetensors: "));
 }
+
+}  // namespace esper::test::imitate_test

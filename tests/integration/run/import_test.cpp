@@ -6,6 +6,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::import_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
@@ -331,3 +333,5 @@ TEST_CASE("a run file that does not fit an imported model is refused before anyt
   refused(imported(import.out, {"host.freeze=[\"blocs.*\"]"}), "fits no parameter");
   refused({"host.path=" + import.out, "host.kind=cnn"}, "belongs to host.kind exported");
 }
+
+}  // namespace esper::test::import_test

@@ -10,6 +10,8 @@
 #include "run_room.h"
 #include "storage/real_file_system.h"
 
+namespace esper::test::journal_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
@@ -137,3 +139,5 @@ TEST_CASE("a module that the run file puts into the host has a receipt") {
   CHECK(receipt["reward"]["total"].is_null());
   CHECK_THAT(receipt["reward"]["missing"].get<std::string>(), ContainsSubstring("gets no reward"));
 }
+
+}  // namespace esper::test::journal_test

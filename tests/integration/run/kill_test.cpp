@@ -13,6 +13,8 @@
 #include "run_room.h"
 #include "support/patience.h"
 
+namespace esper::test::kill_test {
+
 using namespace esper::test;
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
@@ -140,3 +142,5 @@ TEST_CASE("a signal at any moment from the start on ends the process in time, a 
   CHECK_FALSE(finished.timed_out);
   CHECK(finished.exit_code == 143);
 }
+
+}  // namespace esper::test::kill_test

@@ -9,6 +9,8 @@
 #include "run_room.h"
 #include "support/bombs.h"
 
+namespace esper::test::memory_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
@@ -120,3 +122,5 @@ TEST_CASE("files that unfold to more than the cgroup's memory are refused, not k
   const auto join = "echo $$ > " + (cgroup.folder / "cgroup.procs").string();
   check_refused(room, [&](const Words& command) { return in_shell(join, command); }, "of cgroup ");
 }
+
+}  // namespace esper::test::memory_test

@@ -9,6 +9,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::outcome_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
@@ -169,3 +171,5 @@ TEST_CASE("summary.json and train --json hold the same, with every field") {
     CHECK(entry["step"] == progress["step"]);
   }
 }
+
+}  // namespace esper::test::outcome_test

@@ -7,6 +7,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::policies_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
@@ -203,3 +205,5 @@ TEST_CASE("the step of what a policy germinates next is prepared in advance") {
   const auto prepared = events_of(room.run("run"), "tolaria.growth_prepared");
   CHECK(std::ranges::any_of(prepared, [&](const auto& event) { return event["attributes"]["change"] == change; }));
 }
+
+}  // namespace esper::test::policies_test

@@ -6,6 +6,8 @@
 #include "integration/cli/cli.h"
 #include "integration/run/run_room.h"
 
+namespace esper::test::policy_bench_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
@@ -56,3 +58,5 @@ TEST_CASE("the policy network is timed in each form, then with a run around it; 
     for (const char* figure : {"on_p50_us", "off_p50_us", "ratio"}) CHECK(step.at(figure).get<double>() > 0);
   }
 }
+
+}  // namespace esper::test::policy_bench_test

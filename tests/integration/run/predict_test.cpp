@@ -11,6 +11,8 @@
 #include "storage/atomic_publish.h"
 #include "storage/real_file_system.h"
 
+namespace esper::test::predict_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
@@ -292,3 +294,5 @@ telemetry: {console: none}
              ContainsSubstring("character 5, \"X\", does not occur"));
   CHECK(run_esper({"predict", run}).exit_code == 2);
 }
+
+}  // namespace esper::test::predict_test

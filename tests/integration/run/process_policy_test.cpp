@@ -11,6 +11,8 @@
 #include "run_room.h"
 #include "support/process_end.h"
 
+namespace esper::test::process_policy_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
@@ -157,3 +159,5 @@ TEST_CASE("with a killed run ends its policy's process") {
   program.wait();
   CHECK(comes_to_end(process));
 }
+
+}  // namespace esper::test::process_policy_test

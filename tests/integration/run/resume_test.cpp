@@ -12,6 +12,8 @@
 #include "run_room.h"
 #include "storage/manifest.h"
 
+namespace esper::test::resume_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
@@ -206,3 +208,5 @@ TEST_CASE("a run goes on for more epochs as if it had been meant to from the sta
   REQUIRE(resume(room.run("short")).exit_code == 0);
   check_equal(without_forecasts(record_of(room.run("short"))), expected);
 }
+
+}  // namespace esper::test::resume_test

@@ -7,6 +7,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::run_folder_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
@@ -92,3 +94,5 @@ TEST_CASE("a dry run tells what would be trained and leaves nothing behind") {
   CHECK_FALSE(fs::exists(runs));
   CHECK(std::distance(fs::directory_iterator(room.path), fs::directory_iterator()) == 1);
 }
+
+}  // namespace esper::test::run_folder_test

@@ -12,6 +12,8 @@
 #include "runs/run_index.h"
 #include "support/patience.h"
 
+namespace esper::test::runs_test {
+
 using namespace esper;
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
@@ -167,3 +169,5 @@ TEST_CASE("two thousand runs are listed in under 0.2 s") {
   std::cout << "two thousand runs: " << best_s << " s\n";
   CHECK(best_s < 0.2);
 }
+
+}  // namespace esper::test::runs_test

@@ -6,6 +6,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::sample_process_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
@@ -87,3 +89,5 @@ TEST_CASE("a program that dies in the middle of a run ends it with the data's ex
   CHECK(finished.exit_code == 3);
   CHECK_THAT(finished.err, ContainsSubstring("(train): it has ended") && ContainsSubstring("exit status 9"));
 }
+
+}  // namespace esper::test::sample_process_test

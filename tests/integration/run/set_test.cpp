@@ -10,6 +10,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::set_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
@@ -187,3 +189,5 @@ TEST_CASE("esper set refuses with all problems, and leaves nothing behind") {
   }
   CHECK_FALSE(fs::exists(run / "changes"));
 }
+
+}  // namespace esper::test::set_test

@@ -14,6 +14,8 @@
 #include "run_room.h"
 #include "support/patience.h"
 
+namespace esper::test::streams_test {
+
 using namespace std::chrono_literals;
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
@@ -135,3 +137,5 @@ TEST_CASE("nothing that a run prints can steer the terminal") {
   }
   CHECK_THAT(trained.out, ContainsSubstring("a\\x1b[2J\\u009b\\x9b"));
 }
+
+}  // namespace esper::test::streams_test

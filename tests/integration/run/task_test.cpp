@@ -9,7 +9,7 @@
 #include "run_record.h"
 #include "run_room.h"
 
-namespace esper::test {
+namespace esper::test::task_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -124,4 +124,4 @@ TEST_CASE("classes have their figures and a confusion matrix of all validation s
   CHECK(std::abs(static_cast<double>(hits) / all - report["validation"]["accuracy"].get<double>()) < 1e-12);
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::task_test

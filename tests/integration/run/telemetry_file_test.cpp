@@ -4,6 +4,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::telemetry_file_test {
+
 using namespace esper::test;
 using nlohmann::json;
 
@@ -62,3 +64,5 @@ TEST_CASE("telemetry is one packet a line and tells the whole life of a seed") {
     CHECK(stages == "GERMINATED TRAINING BLENDING SHADOWING PROBATIONARY FOSSILIZED ");
   }
 }
+
+}  // namespace esper::test::telemetry_file_test

@@ -8,6 +8,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::test_part_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
@@ -178,3 +180,5 @@ TEST_CASE("test data that do not exist end training before it begins, and evalua
   CHECK(moved.exit_code == 3);
   CHECK_THAT(moved.err, ContainsSubstring("If the data was moved: the same command with --set data.test_path=NEW"));
 }
+
+}  // namespace esper::test::test_part_test

@@ -10,6 +10,8 @@
 #include "run_record.h"
 #include "run_room.h"
 
+namespace esper::test::trust_test {
+
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using namespace std::chrono_literals;
@@ -339,3 +341,5 @@ TEST_CASE("no file of the current folder is run as Python") {
   CHECK(measured.exit_code == 0);
   CHECK_FALSE(fs::exists(ran));
 }
+
+}  // namespace esper::test::trust_test

@@ -9,6 +9,8 @@
 #include "run_room.h"
 #include "support/trace_check.h"
 
+namespace esper::test::why_slow_test {
+
 using namespace esper::test;
 using nlohmann::json;
 
@@ -175,3 +177,5 @@ TEST_CASE("why-slow says what is wrong with a folder") {
   room.write("config.yaml", "nonsense: 1\n");
   CHECK(run_esper({"why-slow", room.path.string()}).exit_code == 2);
 }
+
+}  // namespace esper::test::why_slow_test

@@ -18,7 +18,7 @@
 #include "data/readers/npy_reader.h"
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::readers_test {
 namespace {
 
 constexpr std::chrono::seconds kPythonDeadline(960);
@@ -106,4 +106,4 @@ TEST_CASE("pictures are decoded, greyed and scaled as Pillow does it") {
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::readers_test

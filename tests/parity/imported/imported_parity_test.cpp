@@ -20,7 +20,7 @@
 #include "support/process.h"
 #include "support/temporary_folder.h"
 
-namespace esper {
+namespace esper::imported_parity_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -220,4 +220,4 @@ TEST_CASE("a model of PyTorch Geometric's layers trains as PyTorch trains it", "
 }
 
 }  // namespace
-}  // namespace esper
+}  // namespace esper::imported_parity_test

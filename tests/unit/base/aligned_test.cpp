@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::aligned_test {
+
 using esper::base::aligned;
 
 TEST_CASE("columns are as wide as their widest cell in characters, the last one is not filled up") {
@@ -10,3 +12,5 @@ TEST_CASE("columns are as wide as their widest cell in characters, the last one 
   CHECK(aligned({{"one"}}) == "one\n");
   CHECK(aligned({}).empty());
 }
+
+}  // namespace esper::test::aligned_test

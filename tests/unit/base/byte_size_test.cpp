@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+namespace esper::test::byte_size_test {
+
 using esper::base::parse_byte_size;
 
 TEST_CASE("sizes in bytes are read") {
@@ -19,3 +21,5 @@ TEST_CASE("what is no size in bytes is refused") {
   CAPTURE(text);
   CHECK_FALSE(parse_byte_size(text).has_value());
 }
+
+}  // namespace esper::test::byte_size_test

@@ -15,7 +15,7 @@
 #include "support/patience.h"
 #include "support/process_end.h"
 
-namespace esper::base {
+namespace esper::base::child_process_test {
 namespace {
 
 using test::kPatience;
@@ -108,4 +108,4 @@ TEST_CASE("with a child ends all that it has started") {
   CHECK(test::comes_to_end(grandchild));
 }
 
-}  // namespace esper::base
+}  // namespace esper::base::child_process_test

@@ -7,7 +7,7 @@
 #include "base/ledger/span_log.h"
 #include "support/trace_check.h"
 
-namespace esper::base {
+namespace esper::base::chrome_trace_test {
 namespace {
 
 using nlohmann::json;
@@ -97,4 +97,4 @@ TEST_CASE("without keep_spans nothing is kept") {
   CHECK(ledger.spans() == nullptr);
 }
 
-}  // namespace esper::base
+}  // namespace esper::base::chrome_trace_test

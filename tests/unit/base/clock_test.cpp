@@ -5,6 +5,8 @@
 
 #include "support/patience.h"
 
+namespace esper::test::clock_test {
+
 using namespace esper::base;
 using namespace std::chrono_literals;
 
@@ -73,3 +75,5 @@ TEST_CASE("time stamps are RFC 3339 in UTC with microseconds") {
   CHECK(rfc3339(951782400s) == "2000-02-29T00:00:00.000000Z");
   CHECK(rfc3339(Duration(-1)) == "1969-12-31T23:59:59.999999Z");
 }
+
+}  // namespace esper::test::clock_test

@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
 
+namespace esper::test::expected_test {
+
 using namespace esper::base;
 
 namespace {
@@ -71,3 +73,5 @@ TEST_CASE("a value of text is no reason, and a value can be moved out") {
   const std::unique_ptr<int> taken = *std::move(owner);
   CHECK(*taken == 7);
 }
+
+}  // namespace esper::test::expected_test

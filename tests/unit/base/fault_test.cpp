@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 
+namespace esper::test::fault_test {
+
 using namespace esper::base;
 
 namespace {
@@ -59,3 +61,5 @@ TEST_CASE("a text that arms nothing is refused") {
   CAPTURE(text);
   CHECK_THROWS_AS(fault::arm_from_text(text), Error);
 }
+
+}  // namespace esper::test::fault_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::hash_test {
+
 using namespace esper::base;
 
 // Values of the published reference codes.
@@ -12,3 +14,5 @@ TEST_CASE("hashes never change between versions") {
   CHECK(mix64(0) == 0xe220a8397b1dcdafu);
   CHECK(mix64(1234567) == 6457827717110365317u);
 }
+
+}  // namespace esper::test::hash_test

@@ -4,6 +4,8 @@
 #include <set>
 #include <vector>
 
+namespace esper::test::joined_test {
+
 using esper::base::joined;
 
 TEST_CASE("items are joined with a separator between them") {
@@ -23,3 +25,5 @@ TEST_CASE("whole numbers are joined as they are, anything else by what makes a t
   CHECK(joined(std::vector<Named>{{"a"}, {"b"}}, ", ", &Named::name) == "a, b");
   CHECK(joined(std::vector<bool>{true, false}, "; ", [](bool item) { return item ? "yes" : "no"; }) == "yes; no");
 }
+
+}  // namespace esper::test::joined_test

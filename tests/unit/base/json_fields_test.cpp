@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 
+namespace esper::test::json_fields_test {
+
 using namespace esper::base;
 using Catch::Matchers::Message;
 using nlohmann::json;
@@ -52,3 +54,5 @@ TEST_CASE("a count is there, whole, and fits") {
   CHECK_THROWS_AS(count_at<std::int64_t>(kDocument, "none"), json::exception);
   CHECK_THROWS_AS(count_at<std::int64_t>(kDocument, "text"), json::exception);
 }
+
+}  // namespace esper::test::json_fields_test

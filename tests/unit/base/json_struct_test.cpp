@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace esper::base {
+namespace esper::base::json_struct_test {
 
 enum class Colour { kRed, kGreen };
 constexpr auto names(Colour) { return std::array{std::pair{Colour::kRed, "red"}, std::pair{Colour::kGreen, "green"}}; }
@@ -116,4 +116,4 @@ TEST_CASE("texts are read within limits") {
   CHECK_FALSE(from_json<Shape>(to_json(many)));
 }
 
-}  // namespace esper::base
+}  // namespace esper::base::json_struct_test

@@ -10,7 +10,7 @@
 #include "base/ledger/chrome_trace.h"
 #include "base/names.h"
 
-namespace esper::base {
+namespace esper::base::ledger_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -253,4 +253,4 @@ TEST_CASE("hooks are told of every scope, in pairs") {
   CHECK(entered.size() == 2);
 }
 
-}  // namespace esper::base
+}  // namespace esper::base::ledger_test

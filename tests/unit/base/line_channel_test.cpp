@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "support/patience.h"
 
-namespace esper::base {
+namespace esper::base::line_channel_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -95,4 +95,4 @@ TEST_CASE("the end of a process that is no child of this one is not waited for")
   CHECK(end_group(2'000'000'000, std::chrono::hours(24)) == "unknown");
 }
 
-}  // namespace esper::base
+}  // namespace esper::base::line_channel_test

@@ -6,7 +6,7 @@
 
 #include "support/temporary_folder.h"
 
-namespace esper::base::test {
+namespace esper::base::test::memory_room_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -130,4 +130,4 @@ TEST_CASE("memory: this machine's own figures are read") {
 }
 
 }  // namespace
-}  // namespace esper::base::test
+}  // namespace esper::base::test::memory_room_test

@@ -5,6 +5,8 @@
 #include "base/text/nearest.h"
 #include "config/run_config.h"
 
+namespace esper::test::names_test {
+
 using namespace esper::base;
 using namespace esper::config;
 
@@ -32,3 +34,5 @@ TEST_CASE("the nearest name is offered only if it is near") {
   CHECK(nearest("colour", known) == std::nullopt);
   CHECK(nearest(std::string(1000, 'x'), known) == std::nullopt);
 }
+
+}  // namespace esper::test::names_test

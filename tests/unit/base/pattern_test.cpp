@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 
+namespace esper::test::pattern_test {
+
 using esper::base::fits_pattern;
 
 TEST_CASE("a pattern without a star fits one text") {
@@ -30,3 +32,5 @@ TEST_CASE("many stars cost no more than texts times patterns") {
   for (int i = 0; i < 200; ++i) pattern += "a*";
   CHECK_FALSE(fits_pattern(text, pattern + "b"));
 }
+
+}  // namespace esper::test::pattern_test

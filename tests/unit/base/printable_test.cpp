@@ -6,6 +6,8 @@
 
 #include "base/text/utf8.h"
 
+namespace esper::test::printable_test {
+
 using namespace esper::base;
 
 TEST_CASE("what can steer a terminal becomes an escape") {
@@ -73,3 +75,5 @@ TEST_CASE("whatever the bytes, what comes out is printable UTF-8, and stays so")
     }
   }
 }
+
+}  // namespace esper::test::printable_test

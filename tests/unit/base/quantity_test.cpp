@@ -4,6 +4,8 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <cstdint>
 
+namespace esper::test::quantity_test {
+
 using namespace esper::base;
 using namespace std::chrono_literals;
 
@@ -57,3 +59,5 @@ TEST_CASE("what is no length is refused") {
   CAPTURE(text);
   CHECK_FALSE(parse_length(text).has_value());
 }
+
+}  // namespace esper::test::quantity_test

@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <csignal>
 
+namespace esper::test::signal_scope_test {
+
 using esper::base::SignalScope;
 
 namespace {
@@ -41,3 +43,5 @@ TEST_CASE("a hang-up that is ignored at the start stays ignored, as under nohup"
   CHECK(handler_of(SIGHUP) == SIG_IGN);
   std::signal(SIGHUP, SIG_DFL);
 }
+
+}  // namespace esper::test::signal_scope_test

@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 
+namespace esper::test::statistics_test {
+
 using namespace esper::base;
 using Catch::Matchers::WithinAbs;
 using Catch::Matchers::WithinRel;
@@ -111,3 +113,5 @@ TEST_CASE("what n samples never showed has a share of at most 3 / n") {
   // The exact bound is 1 - 0.05^(1/n).
   CHECK_THAT(rule_of_three(300), WithinAbs(1 - std::pow(0.05, 1.0 / 300), 1e-4));
 }
+
+}  // namespace esper::test::statistics_test

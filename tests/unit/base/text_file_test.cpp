@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+namespace esper::test::text_file_test {
+
 using namespace esper::base;
 namespace fs = std::filesystem;
 
@@ -96,3 +98,5 @@ TEST_CASE("a pipe that does not end is given up at the deadline, one that has to
   pipe.send(std::string(2 * kMost, 'a'));
   CHECK(read_text_file(pipe.path(), kMost, Streams::kOfThisProcess).value().size() == kMost + 1);
 }
+
+}  // namespace esper::test::text_file_test

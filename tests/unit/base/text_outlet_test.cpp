@@ -16,6 +16,8 @@
 #include "support/patience.h"
 #include "support/waits.h"
 
+namespace esper::test::text_outlet_test {
+
 using namespace std::chrono_literals;
 using namespace esper::base;
 
@@ -88,7 +90,8 @@ TEST_CASE("a pipe, a socket or a terminal that nobody reads costs one deadline, 
   for (auto* const make : {pipe_ends, socket_ends, terminal_ends}) {
     const auto ends = make();
     TextOutlet outlet(ends.writer.number(), 50ms);
-    const std::string text = std::string(700, 'x') + "\n";
+    std::string text(700, 'x');
+    text += '\n';
     fill(outlet, text);
     const long waits = waits_of([&] {
       for (int i = 0; i < 1000; ++i) CHECK(outlet.write(text) == ETIMEDOUT);
@@ -149,3 +152,5 @@ TEST_CASE("a pipe that was closed gives EPIPE") {
   CHECK(outlet.write("text\n") == EPIPE);
   signal(SIGPIPE, SIG_DFL);
 }
+
+}  // namespace esper::test::text_outlet_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::utf8_test {
+
 using esper::base::utf8_length;
 
 TEST_CASE("a well-formed sequence counts its bytes, whatever follows") {
@@ -25,3 +27,5 @@ TEST_CASE("an ill-formed part is as long as it could have been the start of some
   CHECK(utf8_length("\xe2\x82") == -2);
   CHECK(utf8_length("\xf0\x9f\x98x") == -3);
 }
+
+}  // namespace esper::test::utf8_test

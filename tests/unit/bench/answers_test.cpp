@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 
+namespace esper::test::answers_test {
+
 using namespace esper;
 using namespace esper::engine::bench;
 using Catch::Matchers::ContainsSubstring;
@@ -24,3 +26,5 @@ TEST_CASE("another answer is named with whose it is") {
                          MessageMatches(ContainsSubstring("folded at 8 nodes")));
   }
 }
+
+}  // namespace esper::test::answers_test

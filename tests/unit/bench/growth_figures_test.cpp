@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+namespace esper::test::growth_figures_test {
+
 namespace bench = esper::engine::bench;
 using Catch::Matchers::WithinAbs;
 
@@ -48,3 +50,5 @@ TEST_CASE("of several growing runs each step's median counts, and the worst stal
   CHECK(growth.at("worst_pause_stall_ms") == 6);
   CHECK(growth.at("worst_stall_ms") == 8.8);
 }
+
+}  // namespace esper::test::growth_figures_test

@@ -12,6 +12,8 @@
 
 #include "engine/scratch.h"
 
+namespace esper::test::json_process_test {
+
 using namespace esper::engine;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
@@ -75,3 +77,5 @@ TEST_CASE("a program that is not there says so") {
   CHECK_THROWS_MATCHES(JsonProcess({"/nowhere/python"}, scratch.path("log")), std::runtime_error,
                        MessageMatches(ContainsSubstring("/nowhere/python does not start")));
 }
+
+}  // namespace esper::test::json_process_test

@@ -4,6 +4,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
+namespace esper::test::policy_table_test {
+
 using namespace esper::engine::bench;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::ordered_json;
@@ -49,3 +51,5 @@ TEST_CASE("epochs that could not be run are told with the reason") {
   without["epoch_problem"] = "no such lane";
   CHECK_THAT(policy_table(without), ContainsSubstring("not run: no such lane") && !ContainsSubstring("step, "));
 }
+
+}  // namespace esper::test::policy_table_test

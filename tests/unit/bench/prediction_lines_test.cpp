@@ -3,7 +3,7 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::test {
+namespace esper::test::prediction_lines_test {
 
 using config::Task;
 using engine::PredictionLines;
@@ -74,4 +74,4 @@ TEST_CASE("a generated text is a field or a member") {
         "{\"prompt\":\"a\",\"text\":\"b\\nc\"}\n");
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::prediction_lines_test

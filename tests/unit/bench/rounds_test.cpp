@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <stdexcept>
 
+namespace esper::test::rounds_test {
+
 using namespace esper::engine::bench;
 
 namespace {
@@ -58,3 +60,5 @@ TEST_CASE("a row that fails falls out with its reason, the others go on") {
   CHECK(rows[1].failure.empty());
   CHECK(rows[1].round_medians.size() == 5);
 }
+
+}  // namespace esper::test::rounds_test

@@ -4,6 +4,8 @@
 
 #include "config/loading/load.h"
 
+namespace esper::test::assignment_test {
+
 using namespace esper::base;
 using namespace esper::config;
 using Catch::Matchers::StartsWith;
@@ -68,3 +70,5 @@ TEST_CASE("a long assignment is named by its beginning, and its value is not rep
     CHECK(text.size() < 600);
   }
 }
+
+}  // namespace esper::test::assignment_test

@@ -4,6 +4,8 @@
 
 #include "config/loading/load.h"
 
+namespace esper::test::deepening_test {
+
 using namespace esper::config;
 
 TEST_CASE("deepening is a schedule: a line for each block, or for those that growth.slots names") {
@@ -22,3 +24,5 @@ TEST_CASE("deepening is a schedule: a line for each block, or for those that gro
   CHECK(lines("{kind: deepen, slots: [r0c1, r0c3], deepen: {at: 3, copies: 3, form: plain}}") ==
         Lines{"3:r0c1=copy_block_plain*3", "3:r0c3=copy_block_plain*3"});
 }
+
+}  // namespace esper::test::deepening_test

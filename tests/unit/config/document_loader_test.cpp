@@ -5,6 +5,8 @@
 #include "config/loading/load.h"
 #include "unit/config/problem_case.h"
 
+namespace esper::test::document_loader_test {
+
 using namespace esper::base;
 using namespace esper::config;
 using Catch::Matchers::ContainsSubstring;
@@ -56,3 +58,5 @@ TEST_CASE("a run of an earlier version has that field in its config.yaml: it is 
   // The command line is no document of the run.
   CHECK(read_run_config_text(text, "f", {"step.compile.cache_dir=y"}, DocumentKind::kOfRun).problems.size() == 1);
 }
+
+}  // namespace esper::test::document_loader_test

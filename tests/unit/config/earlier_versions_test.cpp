@@ -2,6 +2,8 @@
 
 #include "config/loading/load.h"
 
+namespace esper::test::earlier_versions_test {
+
 using namespace esper::config;
 
 TEST_CASE("a run of a version without these fields goes on as it did") {
@@ -16,3 +18,5 @@ TEST_CASE("a run of a version without these fields goes on as it did") {
   CHECK(old.policy.every == esper::base::Length{1, esper::base::Length::Unit::kEpochs});
   CHECK(old.policy.overlap == PolicyOverlap::kOff);
 }
+
+}  // namespace esper::test::earlier_versions_test

@@ -7,7 +7,7 @@
 #include "config/entries/slot_classes.h"
 #include "config/entries/slot_module.h"
 
-namespace esper::config {
+namespace esper::config::entry_test {
 namespace {
 
 TEST_CASE("an entry keeps its text and what it says") {
@@ -69,4 +69,4 @@ TEST_CASE("an entry of another form keeps its text and says what is wrong") {
 }
 
 }  // namespace
-}  // namespace esper::config
+}  // namespace esper::config::entry_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::config {
+namespace esper::config::exported_host_test {
 
 TEST_CASE("a star in growth.slots takes one part of a path, two take any") {
   ExportedSite site;
@@ -21,4 +21,4 @@ TEST_CASE("a star in growth.slots takes one part of a path, two take any") {
   CHECK(names_site(site, "auto"));
 }
 
-}  // namespace esper::config
+}  // namespace esper::config::exported_host_test

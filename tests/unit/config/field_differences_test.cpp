@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::config {
+namespace esper::config::field_differences_test {
 
 TEST_CASE("fields that differ in any of the configurations come with all their values") {
   RunConfig first, second, third;
@@ -19,4 +19,4 @@ TEST_CASE("fields that differ in any of the configurations come with all their v
   CHECK(differing_fields({}).empty());
 }
 
-}  // namespace esper::config
+}  // namespace esper::config::field_differences_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::field_text_test {
+
 using namespace esper::config;
 
 TEST_CASE("numbers are written without needless digits") {
@@ -12,3 +14,5 @@ TEST_CASE("numbers are written without needless digits") {
   CHECK(limits_text(at_least(0)) == ">= 0");
   CHECK(limits_text({}).empty());
 }
+
+}  // namespace esper::test::field_text_test

@@ -7,7 +7,7 @@
 #include "config/fields/field_text.h"
 #include "config/loading/load.h"
 
-namespace esper::config {
+namespace esper::config::fit_defaults_test {
 
 using base::Duration;
 using base::Length;
@@ -216,4 +216,4 @@ TEST_CASE("what was given is kept, and a contradiction of two given fields is st
 }
 
 }  // namespace
-}  // namespace esper::config
+}  // namespace esper::config::fit_defaults_test

@@ -4,6 +4,8 @@
 
 #include "config/loading/load.h"
 
+namespace esper::test::free_fields_test {
+
 using namespace esper::config;
 
 TEST_CASE("a run that is deepened at a percentage keeps its epochs, one at an epoch need not") {
@@ -15,3 +17,5 @@ TEST_CASE("a run that is deepened at a percentage keeps its epochs, one at an ep
   CHECK(fixed("25%"));
   CHECK_FALSE(fixed("3"));
 }
+
+}  // namespace esper::test::free_fields_test

@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+namespace esper::test::group_rule_test {
+
 using Catch::Matchers::ContainsSubstring;
 using esper::config::GroupRule;
 
@@ -29,3 +31,5 @@ TEST_CASE("what is wrong with a rule is named") {
   }
   CHECK_THAT(problem("a:lr=1,"), ContainsSubstring("neither lr nor weight_decay"));
 }
+
+}  // namespace esper::test::group_rule_test

@@ -4,6 +4,8 @@
 
 #include "config/loading/load.h"
 
+namespace esper::test::live_settings_test {
+
 using namespace esper::config;
 
 namespace {
@@ -65,3 +67,5 @@ TEST_CASE("epochs change where nothing is planned with them") {
   own.policy.kind = PolicyKind::kNone;
   CHECK(problems_of(own, {"epochs=30"}).empty());
 }
+
+}  // namespace esper::test::live_settings_test

@@ -4,6 +4,8 @@
 #include "config/loading/load.h"
 #include "config/writing/write.h"
 
+namespace esper::test::load_fuzz_test {
+
 using namespace esper;
 using namespace esper::base;
 using namespace esper::config;
@@ -77,3 +79,5 @@ TEST_CASE("random bytes are refused without a crash") {
     CHECK_FALSE(read_run_config_text(text, "f").problems.empty());
   }
 }
+
+}  // namespace esper::test::load_fuzz_test

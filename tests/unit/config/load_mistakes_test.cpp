@@ -2,6 +2,8 @@
 
 #include "config/loading/load.h"
 
+namespace esper::test::load_mistakes_test {
+
 using namespace esper::base;
 using namespace esper::config;
 
@@ -46,3 +48,5 @@ TEST_CASE("a rule says nothing about fields that could not be read") {
   REQUIRE(loaded.problems.size() == 1);
   CHECK(loaded.problems[0].path == "data.kind");
 }
+
+}  // namespace esper::test::load_mistakes_test

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+namespace esper::test::load_test {
+
 using namespace esper::base;
 using namespace esper::config;
 using Catch::Matchers::ContainsSubstring;
@@ -176,3 +178,5 @@ TEST_CASE("every run file of the project loads, but for a path that the user giv
   }
   CHECK(count >= 1);
 }
+
+}  // namespace esper::test::load_test

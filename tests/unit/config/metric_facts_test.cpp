@@ -4,6 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
+namespace esper::test::metric_facts_test {
+
 using namespace esper::config;
 
 TEST_CASE("less is better of losses and errors, more of the others, by more than the difference asked for") {
@@ -33,3 +35,5 @@ TEST_CASE("every task has a loss, and its primary metrics are among its figures 
     }
   }
 }
+
+}  // namespace esper::test::metric_facts_test

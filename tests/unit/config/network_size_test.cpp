@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::network_size_test {
+
 using namespace esper::config;
 using namespace esper::leyline;
 
@@ -66,3 +68,5 @@ TEST_CASE("a schedule grows what it names") {
   config.policy.schedule = {"2:r0c0=norm", "50%:r0c0=linear"};
   CHECK(most_growth(config, features_shape(8, 4)).parameters == 32 * 33);
 }
+
+}  // namespace esper::test::network_size_test

@@ -5,6 +5,8 @@
 #include "config/loading/load.h"
 #include "unit/config/problem_case.h"
 
+namespace esper::test::read_value_test {
+
 using namespace esper::base;
 using namespace esper::config;
 using Catch::Matchers::ContainsSubstring;
@@ -105,3 +107,5 @@ TEST_CASE("a name or a path with a control character is refused, and the charact
   for (const char c : problem) CHECK((static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f));
   CHECK(read_run_config_text("data: {kind: csv, path: \"Stra\\xdfe/\\u4e2d.csv\"}\n", "f").problems.empty());
 }
+
+}  // namespace esper::test::read_value_test

@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+namespace esper::test::run_forecast_test {
+
 using namespace esper::config;
 using Catch::Matchers::ContainsSubstring;
 
@@ -97,3 +99,5 @@ TEST_CASE("sizes as text") {
   CHECK(bytes_text(740 * kMega) == "740 MiB");
   CHECK(bytes_text(6 * 1024 * kMega + 100 * kMega) == "6.1 GiB");
 }
+
+}  // namespace esper::test::run_forecast_test

@@ -6,6 +6,8 @@
 #include "config/fields/field_table.h"
 #include "support/committed_file.h"
 
+namespace esper::test::schema_test {
+
 using namespace esper::base;
 using namespace esper::config;
 using esper::test::check_committed_file;
@@ -33,3 +35,5 @@ TEST_CASE("the schema describes every field and allows no other") {
   }
   CHECK(schema["additionalProperties"] == false);
 }
+
+}  // namespace esper::test::schema_test

@@ -7,6 +7,8 @@
 #include "config/field.h"
 #include "config/fields/field_rows.h"
 
+namespace esper::test::section_reader_test {
+
 using namespace esper;
 using namespace esper::config;
 
@@ -85,3 +87,5 @@ TEST_CASE("what is no document at all is one problem") {
   it.read("title: [\n");
   CHECK(it.problems.size() == 1);
 }
+
+}  // namespace esper::test::section_reader_test

@@ -4,7 +4,7 @@
 
 #include "config/facts/data_facts.h"
 
-namespace esper::config {
+namespace esper::config::slot_geometry_test {
 namespace {
 
 using leyline::FeatureKind;
@@ -57,4 +57,4 @@ TEST_CASE("a transformer has a slot after each segment, as wide as its embedding
 }
 
 }  // namespace
-}  // namespace esper::config
+}  // namespace esper::config::slot_geometry_test

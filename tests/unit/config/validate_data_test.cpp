@@ -3,6 +3,8 @@
 
 #include "unit/config/problem_case.h"
 
+namespace esper::test::validate_data_test {
+
 using Case = esper::test::ProblemCase;
 using esper::test::check_problem;
 
@@ -58,3 +60,5 @@ TEST_CASE("rules between the fields of data") {
       Case{"data: {kind: process, command: [p], augment: {flip: true}}", "f:1:53: data.augment.flip: samples of kind"});
   check_problem(c);
 }
+
+}  // namespace esper::test::validate_data_test

@@ -4,6 +4,8 @@
 
 #include "config/loading/load.h"
 
+namespace esper::test::validate_deepening_test {
+
 using namespace esper::config;
 using Catch::Matchers::StartsWith;
 
@@ -56,3 +58,5 @@ TEST_CASE("what deepening cannot do is reported with the field and the way out")
     CHECK_THAT(loaded.problems[0].path + ": " + loaded.problems[0].text, StartsWith(c.expected));
   }
 }
+
+}  // namespace esper::test::validate_deepening_test

@@ -3,6 +3,8 @@
 
 #include "unit/config/problem_case.h"
 
+namespace esper::test::validate_growth_test {
+
 using Case = esper::test::ProblemCase;
 using esper::test::check_problem;
 
@@ -40,3 +42,5 @@ TEST_CASE("rules between the fields of growth") {
       Case{"growth: {blueprints: [mlp, norm, mlp]}", "f:1:34: growth.blueprints[2]: \"mlp\" is listed twice"});
   check_problem(c);
 }
+
+}  // namespace esper::test::validate_growth_test

@@ -6,6 +6,8 @@
 #include "config/loading/load.h"
 #include "unit/config/problem_case.h"
 
+namespace esper::test::validate_names_test {
+
 using namespace esper::base;
 using namespace esper::config;
 using Catch::Matchers::ContainsSubstring;
@@ -161,3 +163,5 @@ TEST_CASE("classes are checked where the run file tells how many there are") {
   CHECK(with("kind: digits", "r0c0=10,10").size() == 1);
   CHECK(with("kind: mnist, path: x", "r0c0=46").empty());
 }
+
+}  // namespace esper::test::validate_names_test

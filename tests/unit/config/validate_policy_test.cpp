@@ -3,6 +3,8 @@
 
 #include "unit/config/problem_case.h"
 
+namespace esper::test::validate_policy_test {
+
 using Case = esper::test::ProblemCase;
 using esper::test::check_problem;
 
@@ -86,3 +88,5 @@ TEST_CASE("rules of the policy and of its schedule") {
       Case{"policy: {kind: gnn, gnn: {temperature: -1}}", "f:1:40: policy.gnn.temperature: "});
   check_problem(c);
 }
+
+}  // namespace esper::test::validate_policy_test

@@ -3,6 +3,8 @@
 
 #include "unit/config/problem_case.h"
 
+namespace esper::test::validate_tasks_test {
+
 using Case = esper::test::ProblemCase;
 using esper::test::check_problem;
 
@@ -40,3 +42,5 @@ TEST_CASE("loss, metrics, data and host fit the task") {
       Case{npy + "host: {kind: transformer}", "f:2:14: host.kind: a transformer needs data of kind text or tokens"});
   check_problem(c);
 }
+
+}  // namespace esper::test::validate_tasks_test

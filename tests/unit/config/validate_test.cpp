@@ -3,6 +3,8 @@
 
 #include "unit/config/problem_case.h"
 
+namespace esper::test::validate_test {
+
 using Case = esper::test::ProblemCase;
 using esper::test::check_problem;
 
@@ -53,3 +55,5 @@ TEST_CASE("rules between the fields of a section, and between sections") {
       Case{"runs_dir: \"\"", "f:1:11: runs_dir: must name a folder"});
   check_problem(c);
 }
+
+}  // namespace esper::test::validate_test

@@ -9,6 +9,8 @@
 #include "config/loading/load.h"
 #include "config/writing/free_fields.h"
 
+namespace esper::test::write_test {
+
 using namespace esper::base;
 using namespace esper::config;
 
@@ -189,3 +191,5 @@ TEST_CASE("hashes are written with 16 digits and stay the same") {
   CHECK(hash_text(0x1f) == "000000000000001f");
   CHECK(hash_text(config_hash(RunConfig{})) == hash_text(config_hash(RunConfig{})));
 }
+
+}  // namespace esper::test::write_test

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+namespace esper::test::yaml_document_test {
+
 using namespace esper;
 using namespace esper::base;
 using namespace esper::config;
@@ -163,3 +165,5 @@ TEST_CASE("files that cannot be read are problems") {
   }
   std::filesystem::remove_all(folder);
 }
+
+}  // namespace esper::test::yaml_document_test

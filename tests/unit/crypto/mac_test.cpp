@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::crypto {
+namespace esper::crypto::mac_test {
 
 TEST_CASE("HMAC-SHA256 is that of RFC 4231") {
   MacKey key{};
@@ -20,4 +20,4 @@ TEST_CASE("HMAC-SHA256 is that of RFC 4231") {
 
 TEST_CASE("each new key is another one") { CHECK(new_key() != new_key()); }
 
-}  // namespace esper::crypto
+}  // namespace esper::crypto::mac_test

@@ -5,7 +5,7 @@
 
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::cifar10_reader_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -57,4 +57,4 @@ TEST_CASE("cifar10: damaged folders and records are refused, or skipped where th
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::cifar10_reader_test

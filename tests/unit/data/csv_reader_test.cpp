@@ -5,7 +5,7 @@
 
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::csv_reader_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -196,4 +196,4 @@ TEST_CASE("files that are missing, empty, no files, damaged or too large are ref
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::csv_reader_test

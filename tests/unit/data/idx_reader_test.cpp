@@ -5,7 +5,7 @@
 
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::idx_reader_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -92,4 +92,4 @@ TEST_CASE("idx: a folder that lacks a file says which") {
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::idx_reader_test

@@ -10,7 +10,7 @@
 #include "data/order/selection.h"
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::image_folder_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -262,4 +262,4 @@ TEST_CASE("images: folders without pictures are refused") {
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::image_folder_test

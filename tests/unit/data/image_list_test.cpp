@@ -8,7 +8,7 @@
 #include "data/dataset.h"
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::image_list_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -92,4 +92,4 @@ TEST_CASE("labels: a missing image, a column or a label that is none") {
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::image_list_test

@@ -12,7 +12,7 @@
 #include "data/readers/text_reader.h"
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::input_error_hostile_test {
 namespace {
 
 const ReadOptions kOptions{config::BadSample::kSkip, 1 << 20};
@@ -152,4 +152,4 @@ TEST_CASE("damaged text") {
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::input_error_hostile_test

@@ -10,7 +10,7 @@
 #include "data/dataset.h"
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::load_dataset_examples_test {
 namespace {
 
 using config::DataConfig;
@@ -115,4 +115,4 @@ TEST_CASE("the examples that Python reads are read, or the way out is named") {
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::load_dataset_examples_test

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -12,7 +14,7 @@
 #include "data/readers/synthetic.h"
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::load_dataset_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -129,7 +131,7 @@ TEST_CASE("a class that training has no sample of is refused in a validation fil
   config.validation_path = folder / "more.csv";
   CHECK(classes_without_samples(load_dataset(config).train).empty());  // classes are 1 and 3
   const auto labels = [](std::vector<std::int64_t> values) {
-    return npy("<i8", "(" + std::to_string(values.size()) + ",)", raw<std::int64_t>(values));
+    return npy("<i8", fmt::format("({},)", values.size()), raw<std::int64_t>(values));
   };
   write_file(folder / "x_train.npy", npy("<f4", "(3, 1)", raw<float>({1, 2, 3})));
   write_file(folder / "y_train.npy", labels({0, 3, 0}));
@@ -256,4 +258,4 @@ TEST_CASE("every kind refuses a path that is missing, empty, absent or of anothe
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::load_dataset_test

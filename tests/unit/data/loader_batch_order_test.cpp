@@ -11,7 +11,7 @@
 #include "support/committed_file.h"
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::loader_batch_order_test {
 namespace {
 
 using nlohmann::json;
@@ -108,4 +108,4 @@ TEST_CASE("numbers, permutations and augmentation are those of docs/batch_order.
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::loader_batch_order_test

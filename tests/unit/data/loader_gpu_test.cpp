@@ -9,7 +9,7 @@
 #include "device/staging.h"
 #include "support/gpu.h"
 
-namespace esper::data {
+namespace esper::data::loader_gpu_test {
 namespace {
 
 using esper::test::gpu_or_skip;
@@ -91,4 +91,4 @@ TEST_CASE("batches out of page-locked memory arrive whole while the card compute
 }
 
 }  // namespace
-}  // namespace esper::data
+}  // namespace esper::data::loader_gpu_test

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "support/threads.h"
 
-namespace esper::data {
+namespace esper::data::loader_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -277,15 +277,15 @@ TEST_CASE("waiting has a deadline, and a late batch is still delivered") {
 
 TEST_CASE("a loader can be destroyed at any moment: no thread is left, and nobody holds the data set") {
   const auto set = images(200);
-  const auto threads = test::num_threads();
+  const auto threads = esper::test::num_threads();
   for (int round = 0; round < 50; ++round) {
     auto loader = std::make_optional<Loader>(set, Standardization{}, config_of(8, 4));
-    CHECK(test::num_threads() == threads + 8);
+    CHECK(esper::test::num_threads() == threads + 8);
     if (round % 3 == 1) loader->seek(round, 1);
     std::optional<Batch> batch;
     if (round % 3 == 2) batch = loader->next();
     loader.reset();
-    CHECK(test::comes_to_threads(threads));
+    CHECK(esper::test::comes_to_threads(threads));
     CHECK(set.inputs.use_count() == 1);
     CHECK(set.targets.use_count() == 1);
     if (batch) CHECK(batch->inputs.use_count() == 1);  // what was handed out is the caller's
@@ -317,4 +317,4 @@ TEST_CASE("threads that end with their epoch give the same batches, and can be s
 }
 
 }  // namespace
-}  // namespace esper::data
+}  // namespace esper::data::loader_test

@@ -7,7 +7,7 @@
 
 #include "test_files.h"
 
-namespace esper::test {
+namespace esper::test::new_samples_test {
 
 using namespace data::test;
 using Catch::Matchers::ContainsSubstring;
@@ -139,4 +139,4 @@ TEST_CASE("what is not there, empty or of an unknown kind is refused before anyt
   CHECK_THAT(why(folder / "x.png", of_rows(2)), ContainsSubstring("is an image; the run was trained on rows"));
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::new_samples_test

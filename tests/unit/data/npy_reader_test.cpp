@@ -8,7 +8,7 @@
 #include "data/files/npy_array.h"
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::npy_reader_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -120,4 +120,4 @@ TEST_CASE("npz: a member that claims more than it can hold is refused before mem
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::npy_reader_test

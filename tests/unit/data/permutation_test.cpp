@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-namespace esper::data {
+namespace esper::data::permutation_test {
 namespace {
 
 std::vector<std::int64_t> order_of(std::int64_t size, std::uint64_t seed, std::int64_t epoch) {
@@ -88,4 +88,4 @@ TEST_CASE("several at a time are the same as one by one") {
 }
 
 }  // namespace
-}  // namespace esper::data
+}  // namespace esper::data::permutation_test

@@ -15,7 +15,7 @@
 #include "support/patience.h"
 #include "support/threads.h"
 
-namespace esper::data {
+namespace esper::data::prefetch_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -40,7 +40,7 @@ class Item {
 Item make_item(std::int64_t number) { return Item(number); }
 
 std::int64_t take_number(Prefetch<Item>& prefetch) {
-  auto item = prefetch.take(test::kPatience);
+  auto item = prefetch.take(esper::test::kPatience);
   REQUIRE(item);
   return item->number();
 }
@@ -90,7 +90,7 @@ TEST_CASE("what is being made when production starts elsewhere never arrives") {
 
 TEST_CASE("production can be sent anywhere at any time, and stopped") {
   const bool threads_end = GENERATE(false, true);
-  const auto threads = test::num_threads();
+  const auto threads = esper::test::num_threads();
   Prefetch<Item> prefetch(3, 4, make_item);
   for (std::int64_t round = 0; round < 200; ++round) {
     const std::int64_t first = round * 37 % 11;
@@ -100,7 +100,7 @@ TEST_CASE("production can be sent anywhere at any time, and stopped") {
     threads_end ? prefetch.end_threads() : prefetch.stop();
     REQUIRE_FALSE(prefetch.is_running());
     REQUIRE_FALSE(prefetch.gives(first + round % 4));
-    if (threads_end) REQUIRE(test::comes_to_threads(threads));
+    if (threads_end) REQUIRE(esper::test::comes_to_threads(threads));
     if (threads_end) REQUIRE(Item::alive == 0);
   }
 }
@@ -113,7 +113,7 @@ TEST_CASE("what fails surfaces at its number, again until production starts anew
   prefetch.start(0, 5);
   CHECK(take_number(prefetch) == 0);
   CHECK(take_number(prefetch) == 1);
-  for (int again = 0; again < 2; ++again) CHECK_THROWS_AS(prefetch.take(test::kPatience), std::runtime_error);
+  for (int again = 0; again < 2; ++again) CHECK_THROWS_AS(prefetch.take(esper::test::kPatience), std::runtime_error);
   CHECK_FALSE(prefetch.gives(2));
   prefetch.start(3, 5);
   CHECK(take_number(prefetch) == 3);
@@ -137,7 +137,7 @@ TEST_CASE("waiting has a deadline, and a late item is still given") {
 TEST_CASE("it can be destroyed at any moment: threads and items are gone, and nothing is being made") {
   enum class Moment { kIdle, kStarted, kMaking, kReady, kTaken, kFailed, kStopped, kThreadsEnded };
   constexpr int kThreads = 8;
-  const auto threads_before = test::num_threads();
+  const auto threads_before = esper::test::num_threads();
   for (int round = 0; round < 200; ++round) {
     const auto moment = static_cast<Moment>(round % 8);
     CAPTURE(round);
@@ -155,7 +155,7 @@ TEST_CASE("it can be destroyed at any moment: threads and items are gone, and no
       if (moment == Moment::kFailed && number % 2 == 1) throw std::runtime_error("odd");
       return Item(number);
     });
-    REQUIRE(test::num_threads() == threads_before + kThreads);
+    REQUIRE(esper::test::num_threads() == threads_before + kThreads);
     std::optional<Item> taken;
     if (moment != Moment::kIdle) prefetch->start(round, kNoEnd);
     if (moment == Moment::kMaking) {
@@ -164,7 +164,7 @@ TEST_CASE("it can be destroyed at any moment: threads and items are gone, and no
     if (moment == Moment::kReady || moment == Moment::kStopped) {
       while (Item::alive < kThreads) std::this_thread::yield();
     }
-    if (moment == Moment::kTaken) taken = prefetch->take(test::kPatience);
+    if (moment == Moment::kTaken) taken = prefetch->take(esper::test::kPatience);
     if (moment == Moment::kStopped) prefetch->stop();
     if (moment == Moment::kThreadsEnded) prefetch->end_threads();
     // All threads are in the middle of an item: the destructor waits for them, and they for this.
@@ -175,10 +175,10 @@ TEST_CASE("it can be destroyed at any moment: threads and items are gone, and no
     last.join();
     CHECK(making == 0);
     CHECK(Item::alive == (taken ? 1 : 0));
-    CHECK(test::comes_to_threads(threads_before));
+    CHECK(esper::test::comes_to_threads(threads_before));
   }
   CHECK(Item::alive == 0);
 }
 
 }  // namespace
-}  // namespace esper::data
+}  // namespace esper::data::prefetch_test

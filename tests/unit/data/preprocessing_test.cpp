@@ -8,7 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-namespace esper::test {
+namespace esper::test::preprocessing_test {
 
 using data::Element;
 using data::Preprocessing;
@@ -176,4 +176,4 @@ TEST_CASE("a table of many columns is read as it was written") {
   CHECK(read->table.inputs.back().name == "gene19999");
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::preprocessing_test

@@ -11,7 +11,7 @@
 #include "support/environment_variable.h"
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::python_table_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -83,4 +83,4 @@ TEST_CASE("a table from Python that does not fit into memory is refused") {
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::python_table_test

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "data/loading/loader.h"
 
-namespace esper::data {
+namespace esper::data::resident_loader_test {
 namespace {
 
 struct Case {
@@ -190,4 +190,4 @@ TEST_CASE("what a resident data set takes is known before it is made") {
 }
 
 }  // namespace
-}  // namespace esper::data
+}  // namespace esper::data::resident_loader_test

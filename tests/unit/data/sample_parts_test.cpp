@@ -6,7 +6,7 @@
 #include "data/dataset.h"
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::sample_parts_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -130,4 +130,4 @@ TEST_CASE("an archive that trains is tested on only where it holds a test part")
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::sample_parts_test

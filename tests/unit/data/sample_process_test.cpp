@@ -13,7 +13,7 @@
 #include "support/patience.h"
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::sample_process_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -228,4 +228,4 @@ TEST_CASE("process: a loader that is given up does not wait for a program that h
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::sample_process_test

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 
-namespace esper::data {
+namespace esper::data::selection_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -91,4 +91,4 @@ TEST_CASE("even picks are spread over the whole range") {
 }
 
 }  // namespace
-}  // namespace esper::data
+}  // namespace esper::data::selection_test

@@ -6,7 +6,7 @@
 #include "data/dataset.h"
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::table_reader_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -212,4 +212,4 @@ TEST_CASE("table: gzip, a byte-order mark and quotes change nothing") {
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::table_reader_test

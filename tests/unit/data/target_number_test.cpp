@@ -9,7 +9,7 @@
 #include "data/dataset.h"
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::target_number_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -140,4 +140,4 @@ TEST_CASE("a task that the format has no targets for is refused") {
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::target_number_test

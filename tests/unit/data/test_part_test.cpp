@@ -6,7 +6,7 @@
 #include "data/files/input_error.h"
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::test_part_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -82,4 +82,4 @@ TEST_CASE("data sets bring a test part of their own, which a path to them means"
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::test_part_test

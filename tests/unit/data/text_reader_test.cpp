@@ -5,7 +5,7 @@
 
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::text_reader_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -48,4 +48,4 @@ TEST_CASE("text: UTF-16 is named, and is not skipped byte by byte") {
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::text_reader_test

@@ -5,7 +5,7 @@
 
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::text_splits_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -66,4 +66,4 @@ TEST_CASE("text: a test file is read with the characters of training, and others
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::text_splits_test

@@ -5,7 +5,7 @@
 
 #include "test_files.h"
 
-namespace esper::test {
+namespace esper::test::text_tokens_test {
 
 using Catch::Matchers::ContainsSubstring;
 using data::TextTokens;
@@ -56,4 +56,4 @@ TEST_CASE("tokens without characters are numbers") {
   CHECK(TextTokens(named).text_of({0, 1, 2, 3}) == "the cat sat.");
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::text_tokens_test

@@ -10,7 +10,7 @@
 #include "data/loading/loader.h"
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::token_splits_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -146,4 +146,4 @@ TEST_CASE("tokens: a large file is not read into memory") {
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::token_splits_test

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace esper::data {
+namespace esper::data::transform_test {
 namespace {
 
 Dataset images(torch::ScalarType type) {
@@ -129,4 +129,4 @@ TEST_CASE("augmentation of what is no image is refused") {
 }
 
 }  // namespace
-}  // namespace esper::data
+}  // namespace esper::data::transform_test

@@ -10,7 +10,7 @@
 #include "data/files/tar_archive.h"
 #include "unit/data/test_files.h"
 
-namespace esper::data::test {
+namespace esper::data::test::webdataset_reader_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -208,4 +208,4 @@ TEST_CASE("webdataset: no change of a byte crashes the reader") {
 }
 
 }  // namespace
-}  // namespace esper::data::test
+}  // namespace esper::data::test::webdataset_reader_test

@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-namespace esper::device {
+namespace esper::device::facts_test {
 namespace {
 
 TEST_CASE("the host's facts are filled") {
@@ -40,4 +40,4 @@ TEST_CASE("there are no GPU facts without a GPU") {
 }
 
 }  // namespace
-}  // namespace esper::device
+}  // namespace esper::device::facts_test

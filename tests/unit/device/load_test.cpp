@@ -7,7 +7,7 @@
 #include "device/profiler.h"
 #include "device/rng.h"
 
-namespace esper::device {
+namespace esper::device::load_test {
 namespace {
 
 TEST_CASE("the CUDA module loads on demand and registers CUDA with torch") {
@@ -47,4 +47,4 @@ TEST_CASE("without a card a graph is refused and nothing is left behind") {
 }
 
 }  // namespace
-}  // namespace esper::device
+}  // namespace esper::device::load_test

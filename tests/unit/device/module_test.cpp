@@ -11,7 +11,7 @@
 #include "device/staging.h"
 #include "support/gpu.h"
 
-namespace esper::device {
+namespace esper::device::module_test {
 namespace {
 
 c10::Device gpu() { return esper::test::gpu_or_skip(); }
@@ -103,4 +103,4 @@ TEST_CASE("autocast and settings reach the card") {
 }
 
 }  // namespace
-}  // namespace esper::device
+}  // namespace esper::device::module_test

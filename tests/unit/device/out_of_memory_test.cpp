@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <system_error>
 
+namespace esper::test::out_of_memory_test {
+
 using esper::device::out_of_memory_message;
 
 TEST_CASE("a lack of memory is told from other failures, in one line") {
@@ -64,3 +66,5 @@ TEST_CASE("what PyTorch throws for an impossible allocation counts") {
   }
 }
 #endif
+
+}  // namespace esper::test::out_of_memory_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::device {
+namespace esper::device::precision_test {
 namespace {
 
 using config::Precision;
@@ -64,4 +64,4 @@ TEST_CASE("a parameter that changed between two scopes is cast anew") {
 }
 
 }  // namespace
-}  // namespace esper::device
+}  // namespace esper::device::precision_test

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace esper::device {
+namespace esper::device::rng_test {
 namespace {
 
 const c10::Device kCpu(c10::DeviceType::CPU);
@@ -69,4 +69,4 @@ TEST_CASE("a state that is none is a checkpoint error and changes nothing") {
 }
 
 }  // namespace
-}  // namespace esper::device
+}  // namespace esper::device::rng_test

@@ -10,7 +10,7 @@
 #include "device/cuda_table.h"
 #include "device/staging.h"
 
-namespace esper::device {
+namespace esper::device::select_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -98,4 +98,4 @@ TEST_CASE("staging on the CPU hands the same memory through") {
 }
 
 }  // namespace
-}  // namespace esper::device
+}  // namespace esper::device::select_test

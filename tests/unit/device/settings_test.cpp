@@ -5,7 +5,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::device {
+namespace esper::device::settings_test {
 namespace {
 
 const c10::Device kCpu(c10::DeviceType::CPU);
@@ -33,4 +33,4 @@ TEST_CASE("determinism is set both ways, without filling fresh tensors") {
 }
 
 }  // namespace
-}  // namespace esper::device
+}  // namespace esper::device::settings_test

@@ -10,14 +10,15 @@
 #include "esper/front.h"
 #include "esper/scenarios.h"
 
-using namespace esper;
+namespace esper {
+
+std::string build_commit() { return "0123456789ab"; }
+
+namespace test::bench_options_test {
+
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 using Words = std::vector<std::string>;
-
-namespace esper {
-std::string build_commit() { return "0123456789ab"; }
-}  // namespace esper
 
 namespace {
 
@@ -137,3 +138,6 @@ TEST_CASE("a scenario that there is not is named with the nearest") {
                        MessageMatches(ContainsSubstring("did you mean mlp_wide")));
   CHECK_THROWS_AS(config_of({"--compile-mode", "fastest"}), base::ConfigError);
 }
+
+}  // namespace test::bench_options_test
+}  // namespace esper

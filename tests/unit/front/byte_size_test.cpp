@@ -4,6 +4,8 @@
 
 #include "base/error.h"
 
+namespace esper::test::byte_size_test {
+
 using esper::bytes_in;
 
 TEST_CASE("sizes have a unit") {
@@ -14,3 +16,5 @@ TEST_CASE("sizes have a unit") {
     CHECK_THROWS_AS(bytes_in("--memory", text), esper::base::Error);
   }
 }
+
+}  // namespace esper::test::byte_size_test

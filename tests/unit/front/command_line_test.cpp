@@ -5,6 +5,8 @@
 
 #include "esper/run_options.h"
 
+namespace esper::test::command_line_test {
+
 using namespace esper;
 using Words = std::vector<std::string>;
 
@@ -65,3 +67,5 @@ TEST_CASE("words that a command does not take are listed in their order, with th
   CHECK(complaint_about({}) == "");
   CHECK(complaint_about({"file"}) == "none");
 }
+
+}  // namespace esper::test::command_line_test

@@ -6,6 +6,8 @@
 
 #include "esper/queue/job_requests.h"
 
+namespace esper::test::job_table_test {
+
 using namespace esper;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
@@ -73,3 +75,5 @@ TEST_CASE("a job that has ended exits as its training did") {
   CHECK(job_target(4) == "/v1/jobs/4");
   CHECK(job_target(4, "set") == "/v1/jobs/4/set");
 }
+
+}  // namespace esper::test::job_table_test

@@ -6,6 +6,8 @@
 
 #include "base/text/problem.h"
 
+namespace esper::test::repeat_test {
+
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 using esper::seeds_in;
@@ -30,3 +32,5 @@ TEST_CASE("other keys are refused with the way out, and all bad seeds are named"
     CHECK_THROWS_AS(seeds_in(text), esper::base::ConfigError);
   }
 }
+
+}  // namespace esper::test::repeat_test

@@ -8,6 +8,8 @@
 #include "nissa/json_line.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::telemetry_tail_test {
+
 using namespace esper;
 using namespace esper::leyline::literals;
 
@@ -68,3 +70,5 @@ TEST_CASE("of a large file only the end is read") {
   for (int i = 0; i < 5000; ++i) run.write(std::string(400, ' ') + epoch_packet(i));
   CHECK(run.read() == "4999 ");
 }
+
+}  // namespace esper::test::telemetry_tail_test

@@ -9,6 +9,8 @@
 #include "base/machine_name.h"
 #include "config/writing/workload.h"
 
+namespace esper::test::baseline_test {
+
 using namespace esper::base;
 using namespace esper::config;
 using namespace esper::history;
@@ -147,3 +149,5 @@ TEST_CASE("a machine's name is a folder name that tells settings apart") {
   CHECK(machine_name("", "a").starts_with("machine-"));
   CHECK(machine_name("../..", "a").find('/') == std::string::npos);
 }
+
+}  // namespace esper::test::baseline_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::history {
+namespace esper::history::checkpoint_list_test {
 
 TEST_CASE("a checkpoint's name says its epoch and step, and no other name is one") {
   CHECK(checkpoint_name(3, 120) == "epoch-0003-step-000000120");
@@ -19,4 +19,4 @@ TEST_CASE("a checkpoint's name says its epoch and step, and no other name is one
   }
 }
 
-}  // namespace esper::history
+}  // namespace esper::history::checkpoint_list_test

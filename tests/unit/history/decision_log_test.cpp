@@ -7,7 +7,7 @@
 #include "support/logged_decision.h"
 #include "support/temporary_folder.h"
 
-namespace esper::history {
+namespace esper::history::decision_log_test {
 namespace {
 
 class LoggedRun {
@@ -134,4 +134,4 @@ TEST_CASE("a run without a log, a folder that is no run, an epoch without a deci
   }
 }
 
-}  // namespace esper::history
+}  // namespace esper::history::decision_log_test

@@ -5,6 +5,8 @@
 
 #include "leyline/seed_id.h"
 
+namespace esper::test::growth_history_test {
+
 using namespace esper::history;
 using namespace esper::leyline;
 using nlohmann::json;
@@ -397,3 +399,5 @@ TEST_CASE("the first record of a later file stands for those before it, and repe
   CHECK(lacking.records() == whole.records());
   CHECK(lacking.replay().topology == run.now);
 }
+
+}  // namespace esper::test::growth_history_test

@@ -6,6 +6,8 @@
 #include "leyline/telemetry.h"
 #include "nissa/json_line.h"
 
+namespace esper::test::packet_reader_test {
+
 using namespace esper;
 using namespace esper::leyline::literals;
 using nlohmann::json;
@@ -35,3 +37,5 @@ TEST_CASE("what is not known, or has another type, is left out") {
   CHECK(history::packet_from(json::array()).metrics.empty());
   CHECK(history::packet_from(nullptr).events.empty());
 }
+
+}  // namespace esper::test::packet_reader_test

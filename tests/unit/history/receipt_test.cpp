@@ -15,6 +15,8 @@
 #include "storage/journal.h"
 #include "storage/real_file_system.h"
 
+namespace esper::test::receipt_test {
+
 using namespace esper;
 using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
@@ -721,3 +723,5 @@ TEST_CASE("a folder or a seed that is not there has its own text") {
   CHECK(folder.first == 5);
   CHECK_THAT(folder.second, ContainsSubstring("it is a folder; move it away to start a new one"));
 }
+
+}  // namespace esper::test::receipt_test

@@ -10,6 +10,8 @@
 
 #include "base/error.h"
 
+namespace esper::test::run_ledger_test {
+
 using namespace esper;
 using base::Owner;
 using Catch::Approx;
@@ -192,3 +194,5 @@ TEST_CASE("a folder without any times is an error that says so") {
   run.event(1, "tolaria.run_started");
   CHECK_THROWS_AS(run.read(), base::Error);
 }
+
+}  // namespace esper::test::run_ledger_test

@@ -7,6 +7,8 @@
 #include "storage/file_tools.h"
 #include "support/faulty_file_system.h"
 
+namespace esper::test::setting_change_test {
+
 using namespace esper;
 using namespace esper::history;
 using test::FaultyFileSystem;
@@ -109,3 +111,5 @@ TEST_CASE("a request whose process is killed is there as a whole or not at all, 
     REQUIRE(call < 100);
   }
 }
+
+}  // namespace esper::test::setting_change_test

@@ -4,6 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
+namespace esper::test::slowness_test {
+
 using namespace esper;
 using base::Owner;
 using Catch::Approx;
@@ -177,3 +179,5 @@ TEST_CASE("the table and the JSON sum to a hundred percent, with start-up in idl
   CHECK(text.find("  but process 1 was killed") != std::string::npos);
   CHECK(text.find("try --set data.validation_fraction=0.1\n") != std::string::npos);
 }
+
+}  // namespace esper::test::slowness_test

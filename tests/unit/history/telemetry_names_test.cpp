@@ -12,6 +12,8 @@
 #include "leyline/telemetry.h"
 #include "nissa/json_line.h"
 
+namespace esper::test::telemetry_names_test {
+
 using namespace esper;
 using namespace esper::history;
 using namespace esper::nissa;
@@ -258,3 +260,5 @@ TEST_CASE("what cannot be read is an error that names the place") {
   CHECK_THAT(problem_of_list(R"([{"name": "a", "kind": "gauge"}, {"name": "a", "kind": "counter"}])"),
              ContainsSubstring("is listed twice"));
 }
+
+}  // namespace esper::test::telemetry_names_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::access_test {
+
 using namespace esper::http;
 
 namespace {
@@ -89,3 +91,5 @@ TEST_CASE("secrets are the same or not") {
   CHECK(!is_same_secret("bbc", "abc"));
   CHECK(!is_same_secret("abc", "ab"));
 }
+
+}  // namespace esper::test::access_test

@@ -13,6 +13,8 @@
 #include "running_server.h"
 #include "support/patience.h"
 
+namespace esper::test::client_test {
+
 using namespace esper;
 using namespace std::chrono_literals;
 
@@ -103,3 +105,5 @@ TEST_CASE("a server that is not there, and words that would be two") {
   CHECK(!http::request(http::UnixEndpoint{folder / "s"}, "GET", "/ HTTP/1.1\r\nX: y", {}, 1s));
   CHECK(!http::request(http::UnixEndpoint{folder / "s"}, "", "/", {}, 1s));
 }
+
+}  // namespace esper::test::client_test

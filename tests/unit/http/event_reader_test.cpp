@@ -8,6 +8,8 @@
 #include "running_server.h"
 #include "support/patience.h"
 
+namespace esper::test::event_reader_test {
+
 using namespace esper;
 using namespace std::chrono_literals;
 using test::RunningServer;
@@ -27,15 +29,17 @@ TEST_CASE("what is no event stream is refused with the server's reason") {
 }
 
 TEST_CASE("an event that is too long ends the stream") {
-  RunningServer server([](const http::Request&) {
-    http::Response response{.is_event_stream = true};
-    response.first_events = {{1, "", "short"}, {2, "", std::string(3 << 20, 'x')}};
-    return response;
-  });
+  http::ServerOptions options;
+  options.limits.waiting_event_bytes = 8u << 20;
+  RunningServer server([](const http::Request&) { return http::Response{.is_event_stream = true}; }, options);
   auto reader = http::EventReader::open(server.endpoint(), "/", test::kPatience);
   REQUIRE(reader);
+  server.publish({1, "", "short"});
+  server.publish({2, "", std::string(3 << 20, 'x')});
   CHECK(reader->next(test::kPatience).value()->data == "short");
   const auto second = reader->next(test::kPatience);
   REQUIRE(!second);
   CHECK(second.error() == "an event has more than 1048576 bytes");
 }
+
+}  // namespace esper::test::event_reader_test

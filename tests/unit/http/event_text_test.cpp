@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <vector>
 
+namespace esper::test::event_text_test {
+
 using namespace esper::http;
 
 namespace {
@@ -44,3 +46,5 @@ TEST_CASE("an event that is too long is refused") {
   CHECK(parser.add("data: " + std::string(90, 'x')));
   CHECK(!parser.add("\ndata: " + std::string(90, 'x')));
 }
+
+}  // namespace esper::test::event_text_test

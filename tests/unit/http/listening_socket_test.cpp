@@ -12,6 +12,8 @@
 #include "running_server.h"
 #include "support/patience.h"
 
+namespace esper::test::listening_socket_test {
+
 using namespace esper;
 
 namespace {
@@ -85,3 +87,5 @@ TEST_CASE("a server listens, and is asked, at a path of 1,000 characters") {
   REQUIRE(response);
   CHECK(response->body == "GET /deep ");
 }
+
+}  // namespace esper::test::listening_socket_test

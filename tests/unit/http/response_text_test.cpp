@@ -4,6 +4,8 @@
 
 #include "running_server.h"
 
+namespace esper::test::response_text_test {
+
 using namespace esper;
 using namespace esper::http;
 
@@ -35,3 +37,5 @@ TEST_CASE("an error is JSON, whatever its text") {
   CHECK(error_response(400, "a \"b\"\n\xff").body == "{\"error\":\"a \\\"b\\\"\\n\xef\xbf\xbd\"}\n");
   CHECK(error_response(401, "").headers.front().first == "WWW-Authenticate");
 }
+
+}  // namespace esper::test::response_text_test

@@ -10,6 +10,8 @@
 #include "running_server.h"
 #include "support/patience.h"
 
+namespace esper::test::server_abuse_test {
+
 using namespace esper;
 using namespace std::chrono_literals;
 using test::RawClient;
@@ -120,3 +122,5 @@ TEST_CASE("a refused client that goes on sending is read for a while only") {
     continue;
   CHECK(std::chrono::steady_clock::now() - begin < test::kPatience);
 }
+
+}  // namespace esper::test::server_abuse_test

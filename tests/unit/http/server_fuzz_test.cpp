@@ -7,6 +7,8 @@
 #include "running_server.h"
 #include "support/patience.h"
 
+namespace esper::test::server_fuzz_test {
+
 using namespace esper;
 
 namespace {
@@ -18,7 +20,7 @@ const std::vector<std::string> kSeeds = {
     "POST /x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello",
     "POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
     "GET / HTTP/1.1\r\nHost: x\r\n\r\nHEAD / HTTP/1.0\r\n\r\n",
-    "GET /events HTTP/1.1\r\nHost: x\r\nLast-Event-ID: 12\r\n\r\n",
+    "GET /events HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n\r\n",
 };
 
 std::string random_bytes(std::mt19937& random) {
@@ -77,3 +79,5 @@ TEST_CASE("20,000 strings of random bytes and changed requests are survived") {
   CHECK(server.comes_to([](const auto& counts) { return counts.open == 0 && counts.streams == 0; }));
   CHECK(http::request(server.endpoint(), "GET", "/", {}, test::kPatience).has_value());
 }
+
+}  // namespace esper::test::server_fuzz_test

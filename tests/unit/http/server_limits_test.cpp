@@ -6,6 +6,8 @@
 #include "running_server.h"
 #include "support/patience.h"
 
+namespace esper::test::server_limits_test {
+
 using namespace esper;
 using test::RawClient;
 using test::RunningServer;
@@ -90,3 +92,5 @@ TEST_CASE("a refusal ends in a closed connection, not in a broken one, although 
     CHECK(all.ends_with("}\n"));
   }
 }
+
+}  // namespace esper::test::server_limits_test

@@ -6,6 +6,8 @@
 #include "running_server.h"
 #include "support/patience.h"
 
+namespace esper::test::server_loopback_test {
+
 using namespace esper;
 using test::RawClient;
 using test::RunningServer;
@@ -75,3 +77,5 @@ TEST_CASE("a port that is in use is an error that names it") {
     CHECK_THROWS(s.listen_loopback(0, ""));
   });
 }
+
+}  // namespace esper::test::server_loopback_test

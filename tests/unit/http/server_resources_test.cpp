@@ -13,6 +13,8 @@
 #include "running_server.h"
 #include "support/patience.h"
 
+namespace esper::test::server_resources_test {
+
 using namespace esper;
 using namespace std::chrono_literals;
 using test::RawClient;
@@ -124,3 +126,5 @@ TEST_CASE("1,000 connections leave no descriptor behind") {
   }
   CHECK(open_descriptors() == at_first);
 }
+
+}  // namespace esper::test::server_resources_test

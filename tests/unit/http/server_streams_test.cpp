@@ -10,6 +10,8 @@
 #include "running_server.h"
 #include "support/patience.h"
 
+namespace esper::test::server_streams_test {
+
 using namespace esper;
 using namespace std::chrono_literals;
 using test::RawClient;
@@ -17,17 +19,15 @@ using test::RunningServer;
 
 namespace {
 
-// Streams begin with the event after the last one that the client has seen.
 http::Response stream(const http::Request& request) {
   if (request.path != "/events") return test::echo(request);
   http::Response response;
   response.is_event_stream = true;
-  if (request.last_event_id) response.first_events = {{*request.last_event_id + 1, "missed", "x"}};
   return response;
 }
 
-http::EventReader open_stream(const http::Endpoint& endpoint, std::optional<std::int64_t> last = std::nullopt) {
-  auto reader = http::EventReader::open(endpoint, "/events", test::kPatience, last);
+http::EventReader open_stream(const http::Endpoint& endpoint) {
+  auto reader = http::EventReader::open(endpoint, "/events", test::kPatience);
   INFO((reader ? "" : reader.error()));
   REQUIRE(reader);
   return *std::move(reader);
@@ -55,14 +55,6 @@ TEST_CASE("each stream gets each event in order, over both kinds of sockets") {
   const auto none = local.next(20ms);
   REQUIRE(none);
   CHECK(!none->has_value());
-}
-
-TEST_CASE("a client that comes back gets first what it has missed") {
-  RunningServer server(stream);
-  auto reader = open_stream(server.endpoint(), 41);
-  CHECK(next_of(reader) == http::Event{42, "missed", "x"});
-  server.publish({43, "", "new"});
-  CHECK(next_of(reader) == http::Event{43, "", "new"});
 }
 
 TEST_CASE("a stream whose client does not read is dropped, and the others go on") {
@@ -147,3 +139,5 @@ TEST_CASE("a reader learns that the stream has ended") {
   REQUIRE(!end);
   CHECK(end.error() == "the server ended the stream");
 }
+
+}  // namespace esper::test::server_streams_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::target_test {
+
 using namespace esper::http;
 
 TEST_CASE("path and query are taken apart and decoded") {
@@ -28,3 +30,5 @@ TEST_CASE("an encoded part is decoded to itself") {
   CHECK(parse_target("/?a=" + percent_encoded(all)).value().query.at("a") == all);
   CHECK(percent_encoded("a b/\u00fc") == "a%20b%2F%C3%BC");
 }
+
+}  // namespace esper::test::target_test

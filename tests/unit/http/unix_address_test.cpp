@@ -5,6 +5,8 @@
 
 #include "support/temporary_folder.h"
 
+namespace esper::test::unix_address_test {
+
 using namespace esper;
 
 TEST_CASE("short paths are used as they are, long ones through their folder") {
@@ -27,3 +29,5 @@ TEST_CASE("paths that cannot be a socket's") {
   CHECK(!http::unix_address(folder / std::string("a\0b", 3)));
   CHECK(!http::unix_address(folder / std::string(120, 'n')));
 }
+
+}  // namespace esper::test::unix_address_test

@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+namespace esper::test::admission_test {
+
 using namespace esper::jobs;
 using namespace esper;
 using Catch::Matchers::ContainsSubstring;
@@ -40,7 +42,7 @@ TEST_CASE("a device that the job will not see is refused") {
 
 TEST_CASE("what this machine does not have is refused with the figures") {
   CHECK(admitted("cuda", kGpusByDevice, kCpus).error() ==
-        "it can never begin on this machine for want of GPUs: it needs 1, and 0 are for jobs here");
+        "it can never begin on this machine: GPUs: it needs 1, and 0 are for jobs here");
   config::RunConfig config;
   config.host.hidden = {32768, 32768};
   const auto refused = admit({}, config, kInputs, kCpus, 0);
@@ -62,3 +64,5 @@ TEST_CASE("the forecast comes along") {
   CHECK(submission->forecast.device_memory.bytes == 0);
   CHECK(admitted("cuda", 1, kGpus)->forecast.device_memory.bytes > 0);
 }
+
+}  // namespace esper::test::admission_test

@@ -4,6 +4,8 @@
 
 #include "jobs/job/job_states.h"
 
+namespace esper::test::attempt_end_test {
+
 using namespace esper::jobs;
 using namespace std::chrono_literals;
 
@@ -61,6 +63,66 @@ TEST_CASE(
     settle(job, {.signal = 11, .checkpoint = "a"}, rules);
     CHECK(job.state == JobState::kQueued);
     CHECK(job.interruptions == 1);
+    CHECK(job.reason == "interrupted: signal 11 (Segmentation fault)");
+    CHECK(job.cause == "signal 11 (Segmentation fault); signal 9 (Killed)");
+  }
+  SECTION("after a checkpoint that was saved for a request to stop") {
+    job.purpose = StopPurpose::kYield;
+    settle(job, {.exit_code = 143, .checkpoint = "b"}, rules);
+    CHECK(job.interruptions == 0);
+    settle(job, {.signal = 9, .checkpoint = "b"}, rules);
+    CHECK(job.state == JobState::kQueued);
+    CHECK(job.interruptions == 1);
+    CHECK(job.cause == "signal 9 (Killed)");
+  }
+  SECTION("where the checkpoints cannot be listed") {
+    settle(job, {.signal = 9}, rules);
+    CHECK(job.state == JobState::kFailed);
+  }
+}
+
+TEST_CASE("causes that take turns do not start a job again for ever") {
+  const RestartRules rules{.most_interruptions = 3};
+  Job job = running();
+  int restarts = 0;
+  const auto interrupt = [&](const AttemptEnd& end) {
+    job.state = JobState::kRunning;
+    settle(job, end, rules);
+    if (job.state == JobState::kQueued) ++restarts;
+  };
+  SECTION("two of them") {
+    const AttemptEnd killed{.signal = 9, .checkpoint = "a"}, no_room{.exit_code = 6, .checkpoint = "a"};
+    while (job.state != JobState::kFailed && restarts < 100) interrupt(restarts % 2 == 0 ? killed : no_room);
+    CHECK(restarts == 4);
+    CHECK(job.interruptions == 4);
+    CHECK(job.cause == "signal 9 (Killed); exit status 6: out of memory or disk space");
+    CHECK(job.reason == "interrupted 4 times in a row without a new checkpoint: " + job.cause);
+  }
+  SECTION("another one each time") {
+    while (job.state != JobState::kFailed && restarts < 100) interrupt({.signal = restarts + 1, .checkpoint = "a"});
+    CHECK(restarts <= 9);
+  }
+  SECTION("as many as count from 1, each for its whole number of times") {
+    for (const int signal : {9, 11, 6})
+      for (int count = 1; count <= 3; ++count) interrupt({.signal = signal, .checkpoint = "a"});
+    CHECK(restarts == 9);
+    interrupt({.signal = 15, .checkpoint = "a"});
+    CHECK(job.state == JobState::kFailed);
+  }
+  SECTION("with checkpoints between them") {
+    for (int epoch = 100; epoch < 200; ++epoch) {
+      const std::string checkpoint = "epoch-" + std::to_string(epoch);
+      interrupt({.signal = 9, .checkpoint = checkpoint});
+      interrupt({.exit_code = 6, .checkpoint = checkpoint});
+    }
+    CHECK(restarts == 200);
+  }
+  SECTION("a retried job counts from the beginning") {
+    for (int count = 1; count <= 4; ++count) interrupt({.signal = 9, .checkpoint = "a"});
+    REQUIRE(job.state == JobState::kFailed);
+    job.interruptions = 0;  // as after_action() leaves it
+    interrupt({.signal = 11, .checkpoint = "a"});
+    CHECK(job.cause == "signal 11 (Segmentation fault)");
   }
 }
 
@@ -118,3 +180,5 @@ TEST_CASE("an attempt that never began is not counted, and the job waits for its
   settle(job, {.never_began = true}, {});
   CHECK(job.state == JobState::kCancelled);
 }
+
+}  // namespace esper::test::attempt_end_test

@@ -5,6 +5,8 @@
 #include "jobs/database/schema.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::audit_log_test {
+
 using namespace esper::jobs;
 
 TEST_CASE("lines are read back as they were written, from a line on") {
@@ -18,3 +20,5 @@ TEST_CASE("lines are read back as they were written, from a line on") {
   CHECK(read_audit(database, 1, 10) == std::vector{second});
   CHECK(read_audit(database, 2, 10).empty());
 }
+
+}  // namespace esper::test::audit_log_test

@@ -5,8 +5,10 @@
 
 #include "run_telemetry.h"
 
+namespace esper::test::course_test {
+
 using namespace esper;
-using namespace esper::jobs::test;
+using namespace esper::jobs::tests;
 using jobs::Course;
 
 namespace {
@@ -124,3 +126,5 @@ TEST_CASE("lines that are no packets change nothing") {
     CHECK(course.revision() == 0);
   }
 }
+
+}  // namespace esper::test::course_test

@@ -6,6 +6,8 @@
 
 #include "support/temporary_folder.h"
 
+namespace esper::test::daemon_config_test {
+
 using namespace esper;
 using namespace esper::jobs;
 using namespace std::chrono_literals;
@@ -113,3 +115,5 @@ TEST_CASE("a state folder's daemon.yaml is read where it exists") {
   std::ofstream(state + "/daemon.yaml") << "threads: x\n";
   CHECK_THROWS_AS(daemon_config_of(state), base::ConfigError);
 }
+
+}  // namespace esper::test::daemon_config_test

@@ -4,6 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <vector>
 
+namespace esper::test::daemon_telemetry_test {
+
 using namespace esper;
 using namespace esper::jobs;
 using namespace std::chrono_literals;
@@ -170,3 +172,5 @@ TEST_CASE("the last packet does not wait for the loop") {
   CHECK(event_in(room.packets.all[0], "daemon.stopped")->attributes.at("running") == "1");
   CHECK(room.turn().empty());
 }
+
+}  // namespace esper::test::daemon_telemetry_test

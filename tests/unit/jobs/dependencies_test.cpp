@@ -7,6 +7,8 @@
 #include "jobs/store/job_store.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::dependencies_test {
+
 using namespace esper::jobs;
 using Catch::Matchers::ContainsSubstring;
 
@@ -51,3 +53,5 @@ TEST_CASE("what makes no circle is allowed, and replaces what was there") {
   CHECK(line.edit(4, {}).empty());
   CHECK(line.edit(1, {4}).empty());
 }
+
+}  // namespace esper::test::dependencies_test

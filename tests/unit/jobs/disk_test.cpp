@@ -5,6 +5,8 @@
 
 #include "support/temporary_folder.h"
 
+namespace esper::test::disk_test {
+
 using namespace esper::jobs;
 
 TEST_CASE("a folder that is not there yet is on the file system of the nearest one above it") {
@@ -20,3 +22,5 @@ TEST_CASE("a folder that is not there yet is on the file system of the nearest o
 }
 
 TEST_CASE("below a file there is no folder") { CHECK(!disk_of("/proc/self/status/run")); }
+
+}  // namespace esper::test::disk_test

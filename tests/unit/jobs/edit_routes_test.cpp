@@ -2,11 +2,17 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <fstream>
 
 #include "jobs/api/audit_routes.h"
 #include "jobs/api/job_routes.h"
+#include "jobs/api/sweep_routes.h"
 #include "jobs/database/schema.h"
+#include "storage/real_file_system.h"
 #include "support/temporary_folder.h"
+
+namespace esper::test::edit_routes_test {
 
 using namespace esper;
 using namespace esper::jobs;
@@ -25,11 +31,13 @@ struct Routes {
   Queue queue{loop, store, sweeps, setup, [](const Job&) {}};
   JobRoutes job_routes{store, queue};
   EditRoutes edit_routes{store, queue};
+  SweepRoutes sweep_routes{store, sweeps, queue};
   Router router;
 
   Routes() {
     job_routes.add_to(router);
     edit_routes.add_to(router);
+    sweep_routes.add_to(router);
     add_audit_routes(router, store);
   }
   http::Response ask(const std::string& method, const std::string& path, const json& body = nullptr,
@@ -52,6 +60,36 @@ struct Routes {
     CAPTURE(response.body);
     REQUIRE(response.status == 201);
     return json::parse(response.body);
+  }
+  // A folder to submit from.
+  std::string work_folder() const {
+    const std::string made = folder / "work";
+    std::filesystem::create_directory(made);
+    return made;
+  }
+  // Job 1, as if it trained.
+  std::string live_run() {
+    const std::string run = folder / "run";
+    submit({{"run_dir", run}});
+    std::filesystem::create_directory(run);
+    std::ofstream(run + "/config.yaml") << "seed: 1\nepochs: 3\n";
+    Job job = *store.find(1);
+    job.attempts = 1;
+    for (const JobState state : {JobState::kStarting, JobState::kRunning}) {
+      job.state = state;
+      store.save(job);
+    }
+    return run;
+  }
+  http::Response set_rate(const std::string& value) {
+    return ask("POST", "/v1/jobs/1/set", {{"assignments", {"training.optimizer.lr=" + value}}});
+  }
+  // Of lines that are about changes of live runs.
+  std::vector<std::string> audited_settings() {
+    std::vector<std::string> found;
+    for (const auto& line : store.audit(0, 100))
+      if (line.what == "set") found.push_back(line.details);
+    return found;
   }
 };
 
@@ -137,6 +175,135 @@ TEST_CASE("one submission for several seeds makes all jobs, or none, and the sam
   CHECK(routes.store.list({}).size() == 3);
 }
 
+TEST_CASE("more than a request may have is refused with the limit, and nothing of it is done") {
+  Routes routes;
+  routes.submit();
+  const std::vector<int> many(1001, 1), seeds(10'000, 1);
+  const auto refused = [&](const json& changes) {
+    json document = routes.submission();
+    document.update(changes);
+    const auto response = routes.ask("POST", "/v1/jobs", document);
+    CHECK(response.status == 400);
+    return response.body;
+  };
+  CHECK_THAT(refused({{"after", many}}), ContainsSubstring("after: at most 1000 jobs, found 1001"));
+  CHECK_THAT(refused({{"after", std::vector<int>(1000, 1)}, {"seeds", seeds}}),
+             ContainsSubstring("1000 jobs for each of 10000 seeds are 10000000, of at most 1000000"));
+  const std::string config = "seed: 1\n# " + std::string(30'000, 'x') + "\n";
+  CHECK_THAT(refused({{"config", config}, {"seeds", seeds}}),
+             ContainsSubstring("have more than 256 MiB; submit fewer seeds at a time, or a sweep"));
+  CHECK(routes.ask("PATCH", "/v1/jobs/1", {{"after", many}}).status == 400);
+  const auto set = routes.ask("POST", "/v1/jobs/1/set", {{"assignments", std::vector<std::string>(1001, "epochs=9")}});
+  CHECK(set.status == 400);
+  CHECK_THAT(set.body, ContainsSubstring("assignments: at most 1000, found 1001"));
+  CHECK(routes.store.list({}).size() == 1);
+}
+
+TEST_CASE("a job that another one is to come after twice counts once") {
+  Routes routes;
+  routes.submit();
+  CHECK(routes.submit({{"after", {1, 1}}})["after"] == json::array({1}));
+}
+
+TEST_CASE("a submission that is repeated is the same job, also where its folder has gone since") {
+  Routes routes;
+  const std::string folder = routes.work_folder();
+  const json one{{"folder", folder}, {"token", "one"}}, many{{"folder", folder}, {"token", "many"}, {"seeds", {1, 2}}};
+  REQUIRE(routes.submit(one)["id"] == 1);
+  REQUIRE(routes.submit(many)["jobs"][1]["id"] == 3);
+  std::filesystem::remove(folder);
+  CHECK(routes.submit(one)["id"] == 1);
+  CHECK(routes.submit(many)["jobs"][1]["id"] == 3);
+  json other = routes.submission();
+  other.update({{"folder", folder}, {"token", "other"}});
+  CHECK(routes.ask("POST", "/v1/jobs", other).status == 400);
+}
+
+TEST_CASE("a sweep that is repeated is the same one, also where its folder has gone since") {
+  Routes routes;
+  const std::string folder = routes.work_folder();
+  json sweep{{"sweep", "name: rates\nconfig: run.yaml\nseeds: [1]\nparameters: {training.optimizer.lr: [0.1, 0.2]}\n"},
+             {"run_file", "epochs: 9\n"},
+             {"folder", folder},
+             {"runs_dir", "/nowhere"},
+             {"token", "one"}};
+  const auto made = routes.ask("POST", "/v1/sweeps", sweep);
+  CAPTURE(made.body);
+  REQUIRE(made.status == 201);
+  std::filesystem::remove(folder);
+  const auto again = routes.ask("POST", "/v1/sweeps", sweep);
+  CHECK(again.status == 201);
+  CHECK(again.body == made.body);
+  sweep["token"] = "other";
+  CHECK(routes.ask("POST", "/v1/sweeps", sweep).status == 400);
+}
+
+TEST_CASE("a list has the newest jobs, and whether there are more") {
+  Routes routes;
+  for (int i = 0; i < 3; ++i) routes.submit();
+  const auto list = [&](const std::string& name, const std::string& value) {
+    return routes.ask("GET", "/v1/jobs", nullptr, {{name, value}});
+  };
+  const auto two = json::parse(list("limit", "2").body), all = json::parse(list("limit", "3").body);
+  REQUIRE(two["jobs"].size() == 2);
+  CHECK(two["jobs"][0]["id"] == 2);
+  CHECK(two["jobs"][1]["id"] == 3);
+  CHECK(two["more"].get<bool>());
+  CHECK(all["jobs"].size() == 3);
+  CHECK(!all["more"].get<bool>());
+  CHECK(list("name", "nobody").body == "{\"jobs\":[],\"more\":false}\n");
+}
+
+TEST_CASE(
+    "a parameter that is wrong is refused with its name and range, one that is unknown with those that are known") {
+  Routes routes;
+  const auto refused = [&](const std::string& path, const std::string& name, const std::string& value) {
+    const auto response = routes.ask("GET", path, nullptr, {{name, value}});
+    CHECK(response.status == 400);
+    return response.body;
+  };
+  for (const char* value : {"0", "-1", "100001", "1e3", "99999999999999999999", ""}) {
+    CAPTURE(value);
+    CHECK_THAT(refused("/v1/jobs", "limit", value), ContainsSubstring("limit: needs a whole number from 1 to 100000"));
+  }
+  CHECK_THAT(refused("/v1/jobs", "sweep", "0"), ContainsSubstring("sweep: needs a whole number from 1 on"));
+  CHECK_THAT(refused("/v1/jobs", "state", "red"), ContainsSubstring("state: needs names of states"));
+  CHECK_THAT(refused("/v1/jobs", "colour", "red"),
+             ContainsSubstring("unknown parameter: colour; known: state, name, sweep, limit"));
+  CHECK_THAT(refused("/v1/audit", "limit", "10001"), ContainsSubstring("limit: needs a whole number from 1 to 10000"));
+  CHECK_THAT(refused("/v1/audit", "after", "-1"), ContainsSubstring("after: needs a whole number from 0 on"));
+  CHECK_THAT(refused("/v1/audit", "x", "1"), ContainsSubstring("unknown parameter: x; known: after, limit"));
+}
+
+TEST_CASE("a change of a live run has its line in the audit log, also where the run could not be asked") {
+  Routes routes;
+  const std::string run = routes.live_run();
+  const auto done = routes.set_rate("0.0125");
+  CAPTURE(done.body);
+  REQUIRE(done.status == 200);
+  CHECK(std::filesystem::exists(run + "/changes/request-0001.json"));
+  REQUIRE(routes.audited_settings() == std::vector<std::string>{"training.optimizer.lr=0.0125"});
+  const auto lock = storage::real_file_system().try_lock(run + "/changes/lock");
+  REQUIRE(lock);
+  CHECK(routes.set_rate("0.25").status == 503);
+  const auto lines = routes.audited_settings();
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[1] == "training.optimizer.lr=0.25");
+  CHECK_THAT(lines[2], ContainsSubstring("not done: another process"));
+}
+
+TEST_CASE("a change of a live run that cannot be written to the audit log is not made") {
+  Routes routes;
+  const std::string run = routes.live_run();
+  routes.store.database().run("PRAGMA max_page_count = 1");  // no more than it has
+  const auto fill = [&] {
+    for (int i = 0; i < 10'000; ++i) routes.store.note({.what = "x"}, std::nullopt);
+  };
+  REQUIRE_THROWS_AS(fill(), DatabaseError);
+  CHECK_THROWS_AS(routes.set_rate("0.0125"), DatabaseError);
+  CHECK(!std::filesystem::exists(run + "/changes/request-0001.json"));
+}
+
 TEST_CASE("settings of a run that is not there are refused with the way out") {
   Routes routes;
   routes.submit();
@@ -161,3 +328,5 @@ TEST_CASE("the audit log is read in pieces, and bad parameters are refused") {
   for (const auto& [name, value] : std::map<std::string, std::string>{{"limit", "0"}, {"after", "-1"}, {"x", "1"}})
     CHECK(routes.ask("GET", "/v1/audit", nullptr, {{name, value}}).status == 400);
 }
+
+}  // namespace esper::test::edit_routes_test

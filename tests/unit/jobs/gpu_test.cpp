@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::gpu_test {
+
 using namespace esper::jobs;
 
 namespace {
@@ -33,3 +35,5 @@ TEST_CASE("CUDA_VISIBLE_DEVICES: what follows an entry that names none is ignore
   CHECK(visible("1,1,0") == Indexes{1});
   CHECK(visible("0,MIG-GPU-22bb/1/0,1") == Indexes{0});
 }
+
+}  // namespace esper::test::gpu_test

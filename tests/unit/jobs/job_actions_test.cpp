@@ -5,6 +5,8 @@
 #include "base/names.h"
 #include "jobs/job/job_states.h"
 
+namespace esper::test::job_actions_test {
+
 using namespace esper;
 using namespace esper::jobs;
 
@@ -63,3 +65,5 @@ TEST_CASE("only what ended without success is retried, and its interruptions cou
   CHECK(job->ended_ms == 0);
   CHECK(!after_action(job_in(JobState::kSucceeded), JobAction::kRetry, 99));
 }
+
+}  // namespace esper::test::job_actions_test

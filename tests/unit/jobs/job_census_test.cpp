@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::job_census_test {
+
 using namespace esper::jobs;
 using S = JobState;
 
@@ -37,3 +39,5 @@ TEST_CASE("a job that ended is not counted until it is retried") {
   CHECK(!retried->before);
   CHECK(census.text() == "1 queued");
 }
+
+}  // namespace esper::test::job_census_test

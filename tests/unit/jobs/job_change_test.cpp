@@ -3,19 +3,25 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+namespace esper::test::job_change_test {
+
 using namespace esper::jobs;
 using Catch::Matchers::ContainsSubstring;
 
 TEST_CASE("before a job has begun everything changes, then its name, priority and needs") {
   const JobChange needs{.name = "a", .priority = 1, .threads = 1, .memory_bytes = 1, .gpus = 1};
   const JobChange file{.config = "epochs: 3"}, after{.after = JobIds{{1}}};
-  for (const JobState state : {JobState::kHeld, JobState::kQueued}) {
+  for (const JobState state : {JobState::kHeld, JobState::kQueued, JobState::kCancelled, JobState::kFailed}) {
+    CAPTURE(state);
     for (const JobChange& change : {needs, file, after}) CHECK(why_not({.id = 4, .state = state}, change).empty());
   }
   for (const Job& begun :
        {Job{.id = 4, .state = JobState::kRunning}, Job{.id = 4, .state = JobState::kQueued, .attempts = 1},
-        Job{.id = 4, .state = JobState::kPaused, .attempts = 1}, Job{.id = 4, .state = JobState::kFailed}}) {
+        Job{.id = 4, .state = JobState::kPaused, .attempts = 1},
+        Job{.id = 4, .state = JobState::kFailed, .attempts = 1},
+        Job{.id = 4, .state = JobState::kCancelled, .attempts = 1}}) {
     CHECK(why_not(begun, needs).empty());
+    CHECK_THAT(why_not(begun, file), ContainsSubstring("has begun"));
     CHECK_THAT(why_not(begun, file), ContainsSubstring("esper job set"));
     CHECK_THAT(why_not(begun, after), ContainsSubstring("job 4"));
   }
@@ -48,3 +54,5 @@ TEST_CASE("what changes the forecast of a run leaves the job without one until i
   job.state = JobState::kRunning;
   CHECK(changed(job, {.memory_bytes = 1 << 20}).forecast == job.forecast);
 }
+
+}  // namespace esper::test::job_change_test

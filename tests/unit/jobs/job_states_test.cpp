@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::job_states_test {
+
 using namespace esper::jobs;
 
 TEST_CASE("nothing leads out of success, and only a retry out of the other ends") {
@@ -28,3 +30,5 @@ TEST_CASE("each state but held can be reached, and each one leads to an end") {
   CHECK(is_active(JobState::kStarting));
   CHECK(!is_active(JobState::kPaused));
 }
+
+}  // namespace esper::test::job_states_test

@@ -7,6 +7,8 @@
 #include "jobs/store/dependencies.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::job_store_test {
+
 using namespace esper::jobs;
 
 namespace {
@@ -103,7 +105,7 @@ TEST_CASE("ready jobs come by priority, then by age, and not before those that t
   }
   CHECK(ids() == std::vector<JobId>{4, 2});
   CHECK(room.store.find(4)->after == std::vector<JobId>{1});
-  CHECK(without_hope(room.store.database()).empty());
+  CHECK(with_failed_dependency(room.store.database()).empty());
 }
 
 TEST_CASE("jobs after one that did not succeed are without hope") {
@@ -113,9 +115,9 @@ TEST_CASE("jobs after one that did not succeed are without hope") {
   Job first = *room.store.find(1);
   first.state = JobState::kCancelled;
   room.store.save(first);
-  CHECK(without_hope(room.store.database()) == std::vector<JobId>{2});
-  CHECK(is_without_hope(room.store.database(), 2));
-  CHECK(!is_without_hope(room.store.database(), 1));
+  CHECK(with_failed_dependency(room.store.database()) == std::vector<JobId>{2});
+  CHECK(unsuccessful_before(room.store.database(), 2) == std::vector<JobId>{1});
+  CHECK(unsuccessful_before(room.store.database(), 1).empty());
   CHECK(queued_after(room.store.database(), 1) == std::vector<JobId>{2});
   CHECK(queued_after(room.store.database(), 2).empty());
 }
@@ -207,3 +209,5 @@ TEST_CASE("no statement that each submission leads to looks at the whole queue")
   CAPTURE(active);
   CHECK(active.find("jobs_by_turn") != std::string::npos);
 }
+
+}  // namespace esper::test::job_store_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::job_text_test {
+
 using namespace esper::jobs;
 
 TEST_CASE("a job's text is the document that the job is") {
@@ -29,3 +31,5 @@ TEST_CASE("bytes that are no UTF-8 are replaced") {
   append_json(text, {.name = "\xff"});
   CHECK(nlohmann::json::parse(text)["name"] == "\xef\xbf\xbd");
 }
+
+}  // namespace esper::test::job_text_test

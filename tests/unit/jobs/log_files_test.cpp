@@ -11,6 +11,8 @@
 
 #include "support/temporary_folder.h"
 
+namespace esper::test::log_files_test {
+
 using namespace esper::jobs;
 
 namespace {
@@ -95,3 +97,5 @@ TEST_CASE("a process that writes to its own log goes on in the new one") {
   CHECK(log_text(log + ".1") == "first\n");
   CHECK(log_text(log) == "error\nprint\n");
 }
+
+}  // namespace esper::test::log_files_test

@@ -14,6 +14,8 @@
 #include "base/descriptor.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::notify_test {
+
 using namespace esper;
 using namespace esper::jobs;
 using namespace std::chrono_literals;
@@ -138,3 +140,5 @@ TEST_CASE("a service manager that does not read is not waited for") {
   CHECK(sent < 100000);
   CHECK(sent > 0);
 }
+
+}  // namespace esper::test::notify_test

@@ -4,6 +4,8 @@
 
 #include "support/environment_variable.h"
 
+namespace esper::test::nvml_test {
+
 using namespace esper::jobs;
 using esper::test::EnvironmentVariable;
 
@@ -40,3 +42,5 @@ TEST_CASE("a GPU that does not answer is told of") {
   REQUIRE(!gpus);
   CHECK(gpus.error() == "a GPU cannot be opened: GPU is lost");
 }
+
+}  // namespace esper::test::nvml_test

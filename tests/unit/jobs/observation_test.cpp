@@ -11,6 +11,8 @@
 #include "support/environment_variable.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::observation_test {
+
 using namespace esper::jobs;
 using esper::test::EnvironmentVariable;
 using esper::test::TemporaryFolder;
@@ -78,3 +80,5 @@ TEST_CASE("the machine now: what is kept back is taken off, GPUs are asked only 
   const Observer reserved({.kept_back = {.disk_bytes = std::int64_t{1} << 60}, .nvml = FAKE_NVML});
   CHECK(reserved.look({job}, {}, job_folder).free_disk_bytes.at(now.uses.at(3).disk) == 0);
 }
+
+}  // namespace esper::test::observation_test

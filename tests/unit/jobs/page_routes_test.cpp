@@ -5,10 +5,14 @@
 #include <set>
 
 #include "jobs/api/api.h"
+#include "jobs/api/submission_check.h"
 #include "jobs/database/schema.h"
+#include "jobs/job/repeat.h"
 #include "leyline/seed.h"
 #include "support/temporary_folder.h"
 #include "sweep/summary_json.h"
+
+namespace esper::test::page_routes_test {
 
 using namespace esper;
 using nlohmann::json;
@@ -28,6 +32,13 @@ struct AllRoutes {
                     [](const jobs::Job&) {}};
   jobs::ProgressReader reader;
   jobs::Api api{{store, sweeps, queue, reader}, {}, {}};
+
+  http::Response get(const std::string& path) const {
+    http::Request request;
+    request.method = "GET";
+    request.path = path;
+    return api.answer(request);
+  }
 };
 
 http::Response get(const std::string& path) {
@@ -110,6 +121,36 @@ TEST_CASE("each response always has the members that its schema requires") {
   }
 }
 
+TEST_CASE("a list of jobs has the members that its schema requires") {
+  AllRoutes all;
+  const json schema = document()["components"]["schemas"]["JobList"];
+  const json list = json::parse(all.get("/v1/jobs").body);
+  CHECK(schema.at("required").get<Names>() == names_of(list));
+  CHECK(names_of(schema.at("properties")) == names_of(list));
+}
+
+TEST_CASE("its limits of lists are those of the daemon") {
+  const json schemas = document()["components"]["schemas"];
+  const auto most = [&](const char* schema, const char* member) {
+    return schemas.at(schema).at("properties").at(member).at("maxItems").get<std::size_t>();
+  };
+  CHECK(most("Submission", "after") == jobs::kMostAfter);
+  CHECK(most("Submission", "seeds") == jobs::kMostRepeats);
+  CHECK(most("JobChange", "after") == jobs::kMostAfter);
+  CHECK(most("SettingsToChange", "assignments") == jobs::kMostAssignments);
+}
+
+TEST_CASE("where the database cannot be read, the refusal names it and says what to do") {
+  AllRoutes all;
+  all.store.database().run("DROP TABLE audit");
+  const auto response = all.get("/v1/audit");
+  CHECK(response.status == 503);
+  for (const char* text : {"/jobs.db", "Recovery by hand"}) {
+    CAPTURE(text);
+    CHECK(response.body.find(text) != std::string::npos);
+  }
+}
+
 TEST_CASE("the page is one file whose script and style have the nonce of its policy, a new one each time") {
   const auto first = get("/"), second = get("/");
   CHECK(first.content_type == "text/html; charset=utf-8");
@@ -131,3 +172,5 @@ TEST_CASE("the page is one file whose script and style have the nonce of its pol
     CHECK(first.body.find(forbidden) == std::string::npos);
   }
 }
+
+}  // namespace esper::test::page_routes_test

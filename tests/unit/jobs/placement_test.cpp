@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+namespace esper::test::placement_test {
+
 using namespace esper::jobs;
 using Catch::Matchers::ContainsSubstring;
 
@@ -89,16 +91,35 @@ TEST_CASE("a job that does not say takes all threads, one that wants more than t
 
 TEST_CASE("memory: what is declared counts, else the forecast, else what an earlier attempt took") {
   Job job = with_memory(1, 0);
-  CHECK(memory_of(job) == 0);
+  CHECK(memory_of(job, machine().capacity) == 0);
   job.forecast.memory = {300 * kMega, "data 300 MiB"};
-  CHECK(memory_of(job) == 300 * kMega);
+  CHECK(memory_of(job, machine().capacity) == 300 * kMega);
   CHECK(memory_text(job) == "the run is forecast to take 300 MiB (data 300 MiB)");
   job.peak_bytes = 400 * kMega;
-  CHECK(memory_of(job) == 400 * kMega);
+  CHECK(memory_of(job, machine().capacity) == 400 * kMega);
   CHECK(memory_text(job) == "an earlier attempt took 400 MiB");
   job.needs.memory_bytes = 200 * kMega;
-  CHECK(memory_of(job) == 200 * kMega);
+  CHECK(memory_of(job, machine().capacity) == 200 * kMega);
   CHECK(memory_text(job) == "--memory declares 200 MiB");
+}
+
+TEST_CASE("memory: an earlier attempt that had more resident than there is for jobs begins again where all is free") {
+  Job job = job_with(1, {.threads = 1});
+  job.peak_bytes = 1200 * kMega;
+  CHECK(started(place({job}, {}, machine())) == Jobs{1});
+  const auto beside = place({job}, {running_with(2, {.threads = 1, .memory_bytes = kMega})}, machine());
+  CHECK(started(beside).empty());
+}
+
+TEST_CASE("a queued job for which the machine has become too small says so, and holds nobody back") {
+  auto now = machine();
+  now.capacity.gpus.pop_back();
+  const auto placement = place({with_memory(1, 1100), with_gpu(2, 10, 2), with_memory(3, 100)}, {}, now);
+  CHECK(started(placement) == Jobs{3});
+  CHECK(reason_of(placement, 1) ==
+        "cannot begin here: memory: --memory declares 1.1 GiB, and 1000 MiB are for jobs here; where you know better, "
+        "say so with --memory");
+  CHECK(reason_of(placement, 2) == "cannot begin here: GPUs: it needs 2, and 1 are for jobs here");
 }
 
 TEST_CASE("memory: jobs count as what they may still take, not as what they have now") {
@@ -169,9 +190,14 @@ TEST_CASE("GPU memory that another program has taken is looked at again") {
         "waits for GPU memory: the run is forecast to take 40 MiB (parameters) on each GPU; GPU 0 has 30 MiB free, "
         "GPU 1 has 20 MiB free");
   CHECK(placement.look_again);
-  // A GPU whose driver does not answer is none.
+  // A GPU whose driver does not answer is none, until it answers.
   now.free_gpu_bytes.clear();
-  CHECK(reason_of(place({with_gpu(1, 1)}, {}, now), 1) == "waits for GPUs: needs 1, 0 of 2 are free");
+  const auto unanswered = place({with_gpu(1, 1)}, {}, now);
+  CHECK(reason_of(unanswered, 1) == "waits for GPUs: needs 1, 0 of 2 are free");
+  CHECK(unanswered.look_again);
+  auto holder = running_with(3, {.threads = 1, .gpus = 2});
+  holder.gpus = {0, 1};
+  CHECK_FALSE(place({with_gpu(1, 1)}, {holder}, now).look_again);  // its end is an event
 }
 
 TEST_CASE("disk space: what running jobs may still write on the same file system is kept for them") {
@@ -192,6 +218,13 @@ TEST_CASE("disk space: what running jobs may still write on the same file system
   now.uses[2].written_bytes = 300 * kMega;
   now.free_disk_bytes[kDisk] = 60 * kMega;
   CHECK(started(place({with_disk(2, 300)}, {running}, now)) == Jobs{2});
+}
+
+TEST_CASE("those that yield are told for which job") {
+  const auto placement =
+      place({with_memory(9, 900, 5)}, {running_with(1, {.threads = 1, .memory_bytes = 500 * kMega})}, machine());
+  CHECK(placement.yields == Jobs{1});
+  CHECK(placement.yields_for == 9);
 }
 
 TEST_CASE("for a job of higher priority the lowest and youngest ones yield, as few as suffice") {
@@ -253,3 +286,5 @@ TEST_CASE("what can never fit is told with figures") {
   CHECK_THAT(never_fits(with_disk(1, 300), capacity, 200 * kMega), ContainsSubstring("has 200 MiB for it"));
   CHECK(never_fits(with_disk(1, 300), capacity, 300 * kMega).empty());
 }
+
+}  // namespace esper::test::placement_test

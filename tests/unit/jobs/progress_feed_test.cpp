@@ -6,8 +6,10 @@
 #include "run_telemetry.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::progress_feed_test {
+
 using namespace esper;
-using namespace esper::jobs::test;
+using namespace esper::jobs::tests;
 using jobs::JobState;
 using namespace std::chrono_literals;
 
@@ -59,6 +61,30 @@ TEST_CASE("while someone listens, what changed of running jobs is published, and
   CHECK(room.published[1].epoch == std::vector<std::int64_t>{2});
 }
 
+TEST_CASE("without running jobs there is no timer, until one runs") {
+  FeedRoom room;
+  room.feed.wake();
+  CHECK(room.loop.run_for(5s) == 1);  // returns when no timer is left
+  const auto job = room.running("a");
+  room.feed.changed(job);
+  room.pass(1200ms);
+  REQUIRE(room.published.size() == 1);
+  CHECK(room.published[0].job == job.id);
+}
+
+TEST_CASE("a change of a job that does not run, or that nobody sees, begins no timer") {
+  FeedRoom room;
+  auto job = room.running("a");
+  room.has_listener = false;
+  room.feed.changed(job);
+  CHECK(room.loop.run() == 0);
+  room.loop.restart();
+  room.has_listener = true;
+  job.state = JobState::kQueued;
+  room.feed.changed(job);
+  CHECK(room.loop.run() == 0);
+}
+
 TEST_CASE("without listeners there is no timer") {
   FeedRoom room;
   room.running("a");
@@ -69,3 +95,5 @@ TEST_CASE("without listeners there is no timer") {
   room.loop.restart();
   CHECK(room.loop.run() == 0);
 }
+
+}  // namespace esper::test::progress_feed_test

@@ -7,8 +7,10 @@
 #include "run_telemetry.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::progress_reader_test {
+
 using namespace esper;
-using namespace esper::jobs::test;
+using namespace esper::jobs::tests;
 using jobs::Job;
 using jobs::ProgressReader;
 
@@ -95,3 +97,5 @@ TEST_CASE("a run of 10,000 epochs is read in milliseconds, and read on in less")
   CHECK(first_ms < 500);
   CHECK(again_ms < 100);
 }
+
+}  // namespace esper::test::progress_reader_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::repeat_test {
+
 using namespace esper::jobs;
 
 TEST_CASE("a repeated submission has the seed in its run file and in its names") {
@@ -24,3 +26,5 @@ TEST_CASE("a run file whose seed has no line of its own, or more than one, is no
   for (const char* config : {"epochs: 3\n", "data:\n  seed: 4\n", "{seed: 1}", "seed: 1\nname: \"\nseed: 2\"\n"})
     CHECK_FALSE(with_seed({.config = config}, 2));
 }
+
+}  // namespace esper::test::repeat_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::router_test {
+
 using namespace esper;
 using jobs::Router;
 
@@ -45,3 +47,5 @@ TEST_CASE("what has no route is 404, what has another method is 405 and says whi
   REQUIRE(refused.headers.size() == 1);
   CHECK(refused.headers[0] == std::pair<std::string, std::string>{"Allow", "GET, PATCH"});
 }
+
+}  // namespace esper::test::router_test

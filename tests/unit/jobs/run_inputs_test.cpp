@@ -5,6 +5,8 @@
 
 #include "support/temporary_folder.h"
 
+namespace esper::test::run_inputs_test {
+
 using namespace esper::jobs;
 using namespace esper;
 using config::DataKind;
@@ -60,3 +62,5 @@ TEST_CASE("columns of a file of numbers, and sizes of weights") {
   room.write("weights.safetensors", std::string(4000, 'x'));
   CHECK(run_inputs(room.config, room.folder.path()).host_bytes == 4000);
 }
+
+}  // namespace esper::test::run_inputs_test

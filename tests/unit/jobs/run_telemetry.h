@@ -10,7 +10,7 @@
 #include "leyline/telemetry.h"
 #include "nissa/json_line.h"
 
-namespace esper::jobs::test {
+namespace esper::jobs::tests {
 
 using namespace leyline::literals;
 
@@ -50,4 +50,4 @@ inline void append(const std::filesystem::path& file, const std::string& text) {
   std::ofstream(file, std::ios::app | std::ios::binary) << text;
 }
 
-}  // namespace esper::jobs::test
+}  // namespace esper::jobs::tests

@@ -6,6 +6,8 @@
 
 #include "support/temporary_folder.h"
 
+namespace esper::test::schema_test {
+
 using namespace esper::jobs;
 
 namespace {
@@ -86,3 +88,5 @@ TEST_CASE("one that another connection has is refused until that is gone") {
   }
   open_database(path);
 }
+
+}  // namespace esper::test::schema_test

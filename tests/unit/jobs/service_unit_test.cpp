@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::service_unit_test {
+
 using namespace esper;
 using namespace esper::jobs;
 
@@ -88,3 +90,5 @@ TEST_CASE("a unit is written once, and another one is not replaced unasked") {
   CHECK(install_unit(path, "two\n", OnDifferent::kReplace) == Installation::kWritten);
   CHECK(text_of_file(path) == "two\n");
 }
+
+}  // namespace esper::test::service_unit_test

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+namespace esper::test::sweep_plan_test {
+
 using namespace esper;
 using namespace esper::jobs;
 
@@ -165,6 +167,63 @@ TEST_CASE("a seed that failed, or has no figure, keeps its configuration from go
   CHECK(plan.due == std::vector<SweepStep>{{3, 1, 2}, {4, 1, 2}});
 }
 
+TEST_CASE("a job that its user cancelled at its rung does not go on, and takes no place of those that do") {
+  SECTION("one seed") {
+    const auto halving = sweep_with(sweep::Method::kHalving, 1);
+    auto trials = trials_for(halving, 2);
+    reach(trials[0], 0.9, S::kCancelled);
+    reach(trials[1], 0.1);
+    CHECK(plan_sweep(halving, trials).due == std::vector<SweepStep>{{2, 1, 2}});
+    const auto progress = progress_of(halving, trials);
+    CHECK(progress[0].seeds[0].state == sweep::SeedProgress::State::kFailed);
+    CHECK(progress[0].seeds[0].results == std::vector<double>{0.9});  // as the table shows it
+    trials[1].state = S::kCancelled;
+    const auto plan = plan_sweep(halving, trials);
+    CHECK(plan.due.empty());
+    CHECK(plan.has_ended);
+  }
+  SECTION("one of two seeds") {
+    const auto halving = sweep_with(sweep::Method::kHalving, 2);
+    auto trials = trials_for(halving, 2);
+    reach(trials[0], 0.9);
+    reach(trials[1], 0.9, S::kCancelled);
+    reach(trials[2], 0.1);
+    reach(trials[3], 0.1);
+    CHECK(plan_sweep(halving, trials).due == std::vector<SweepStep>{{3, 1, 2}, {4, 1, 2}});
+  }
+  SECTION("retried, it is one of them again") {
+    const auto halving = sweep_with(sweep::Method::kHalving, 1);
+    auto trials = trials_for(halving, 2);
+    reach(trials[0], 0.9, S::kQueued);
+    reach(trials[1], 0.1);
+    CHECK(plan_sweep(halving, trials).due.empty());
+    trials[0].state = S::kPaused;
+    CHECK(plan_sweep(halving, trials).due == std::vector<SweepStep>{{1, 1, 2}});
+  }
+}
+
+TEST_CASE("a job that reached the last rung has a result as all that succeeded") {
+  const auto halving = sweep_with(sweep::Method::kHalving, 1);
+  auto trials = trials_for(halving, 2);
+  trials[0].rung = 2;
+  trials[0].results = {0.5, 0.6};
+  reach(trials[0], 0.7, S::kSucceeded);
+  reach(trials[1], 0.1);
+  CHECK(progress_of(halving, trials)[0].seeds[0].state == sweep::SeedProgress::State::kReached);
+  CHECK(plan_sweep(halving, trials).has_ended);
+}
+
+TEST_CASE("a job that its user resumed at its rung and holds back is its user's until it has run again") {
+  const auto halving = sweep_with(sweep::Method::kHalving, 1);
+  auto trials = trials_for(halving, 2);
+  reach(trials[0], 0.9, S::kHeld);
+  reach(trials[1], 0.1);
+  const auto plan = plan_sweep(halving, trials);
+  CHECK(plan.due.empty());
+  CHECK(plan.begin.empty());
+  CHECK(!plan.has_ended);
+}
+
 TEST_CASE("progress: a configuration without a begun job has no seeds; each other has all") {
   const auto halving = sweep_with(sweep::Method::kHalving, 2);
   auto trials = trials_for(halving, 2);
@@ -174,3 +233,5 @@ TEST_CASE("progress: a configuration without a begun job has no seeds; each othe
   CHECK(progress[0].seeds.empty());
   CHECK(progress[1].seeds.size() == 2);
 }
+
+}  // namespace esper::test::sweep_plan_test

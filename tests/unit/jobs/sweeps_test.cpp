@@ -1,16 +1,23 @@
 #include "jobs/sweeps/sweeps.h"
 
+#include <unistd.h>
+
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "config/loading/load.h"
 #include "jobs/database/schema.h"
+#include "jobs/job/job_actions.h"
 #include "support/temporary_folder.h"
+
+namespace esper::test::sweeps_test {
 
 using namespace esper;
 using namespace esper::jobs;
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -58,6 +65,23 @@ struct SweepRoom {
     job.state = state;
     job.ended_ms = 9;
     sweeps.save_end(job, StopPurpose::kNone, {});
+  }
+  // As Queue::act(), at the request of a user.
+  void act(JobId id, JobAction action) {
+    const auto job = after_action(*jobs.find(id), action, 8);
+    REQUIRE(job);
+    jobs.save(*job);
+    sweeps.touch(job->sweep);
+  }
+  // A running job that its user pauses: it ends in this state.
+  void pause(JobId id, S state) {
+    Job job = *jobs.find(id);
+    job.state = S::kStopping;
+    job.purpose = StopPurpose::kPause;
+    jobs.save(job);
+    job.state = state;
+    job.purpose = StopPurpose::kNone;
+    sweeps.save_end(job, StopPurpose::kPause, {});
   }
   S state_of(JobId id) { return jobs.find(id)->state; }
 };
@@ -169,7 +193,172 @@ TEST_CASE("a run without a figure is the worst of all") {
   CHECK(room.state_of(2) == S::kPaused);
 }
 
-TEST_CASE("a job that was stopped for good at its rung is cancelled, and its result counts") {
+TEST_CASE("what a sweep leaves paused says so when it has ended, and trains to the last rung if its user resumes it") {
+  SweepRoom room;
+  room.submit(kHalving);
+  REQUIRE(room.queued().size() == 4);
+  room.end(1, 0.5);
+  room.end(2, 0.6);
+  room.end(3, 0.9);
+  room.end(4, 0.1);
+  REQUIRE(room.queued() == std::vector<JobId>{2, 3});
+  room.end(2, 0.7);
+  room.end(3, 0.95);
+  REQUIRE(room.queued() == std::vector<JobId>{3});
+  CHECK(room.jobs.find(1)->ended_ms == 0);
+  room.end(3, 0.97);
+  CHECK(room.sweeps.drive(7).size() == 3);
+  REQUIRE(room.sweeps.find(1)->state == SweepState::kEnded);
+  for (const JobId id : {1, 2, 4}) {
+    CHECK(room.state_of(id) == S::kPaused);
+    CHECK(room.jobs.find(id)->ended_ms == 7);
+  }
+  CHECK(room.jobs.find(2)->reason ==
+        "trained to epoch 2; its sweep has ended without it: esper job resume 2 trains it on");
+  room.sweeps.touch(1);
+  CHECK(room.sweeps.drive(8).empty());
+
+  room.act(1, JobAction::kResume);
+  SECTION("the daemon goes on") {}
+  SECTION("the daemon is killed before its sweep has seen that") {
+    Sweeps next(room.jobs);
+    next.recover();
+    CHECK(next.drive(7).size() == 1);
+  }
+  CHECK(room.queued() == std::vector<JobId>{1});
+  CHECK(room.jobs.find(1)->epochs == 4);
+  CHECK(room.jobs.find(1)->ended_ms == 0);
+  CHECK(room.sweeps.find(1)->state == SweepState::kActive);
+  room.end(1, 0.99);
+  CHECK(room.state_of(1) == S::kSucceeded);
+  CHECK(room.queued().empty());
+  CHECK(room.sweeps.find(1)->state == SweepState::kEnded);
+  const auto summary = room.sweeps.report(1).summary;
+  CHECK(summary.rows[0].configuration == 2);
+  CHECK(summary.rows[0].mean == 0.97);
+
+  REQUIRE(room.sweeps.cancel(1, kAsked));
+  for (const JobId id : {2, 4}) CHECK(room.state_of(id) == S::kCancelled);
+  CHECK(room.state_of(3) == S::kSucceeded);
+  CHECK(!room.sweeps.cancel(1, kAsked));
+}
+
+TEST_CASE("a job of a cancelled sweep that is retried stays at its rung, and trains on if its user resumes it") {
+  SweepRoom room;
+  room.submit(kHalving);
+  REQUIRE(room.queued().size() == 4);
+  REQUIRE(room.sweeps.cancel(1, kAsked));
+  room.act(1, JobAction::kRetry);
+  REQUIRE(room.queued() == std::vector<JobId>{1});
+  room.end(1, 0.5);
+  CHECK(room.state_of(1) == S::kPaused);
+  CHECK(room.jobs.find(1)->ended_ms == 9);
+  CHECK_THAT(room.jobs.find(1)->reason, ContainsSubstring("its sweep was cancelled: esper job resume 1"));
+  room.act(1, JobAction::kResume);
+  CHECK(room.queued() == std::vector<JobId>{1});
+  CHECK(room.jobs.find(1)->epochs == 4);
+  room.end(1, 0.6);
+  CHECK(room.state_of(1) == S::kSucceeded);
+  CHECK(room.sweeps.find(1)->state == SweepState::kCancelled);
+}
+
+TEST_CASE("a job that its user paused as it reached its rung is not continued by its sweep") {
+  SweepRoom room;
+  room.submit(kHalving);
+  REQUIRE(room.queued().size() == 4);
+  room.end(1, 0.5);
+  room.started(2);
+  room.pause(2, S::kSucceeded);
+  CHECK(room.state_of(2) == S::kPaused);
+  CHECK(room.jobs.find(2)->reason == "trained to epoch 1; paused by the user");
+  room.end(3, 0.1);
+  room.end(4, 0.2);
+  CHECK(room.queued() == std::vector<JobId>{1});
+  CHECK(room.jobs.find(2)->ended_ms == 0);
+  room.act(2, JobAction::kResume);
+  CHECK(room.queued() == std::vector<JobId>{1, 2});
+  CHECK(room.jobs.find(2)->epochs == 1);
+  room.end(2, 0.9);
+  CHECK(room.queued() == std::vector<JobId>{1, 2});
+  CHECK(room.jobs.find(2)->epochs == 2);
+}
+
+TEST_CASE("a job that its user resumed at its rung and paused again is not continued by its sweep") {
+  SweepRoom room;
+  room.submit(kHalving);
+  REQUIRE(room.queued().size() == 4);
+  room.end(1, 0.5);
+  room.act(1, JobAction::kResume);
+  SECTION("while it ran") {
+    REQUIRE(room.queued().size() == 4);
+    room.started(1);
+    room.pause(1, S::kPaused);
+  }
+  SECTION("before it ran") { room.act(1, JobAction::kHold); }
+  room.end(2, 0.1);
+  room.end(3, 0.2);
+  CHECK(room.queued() == std::vector<JobId>{3, 4});
+  CHECK(room.jobs.find(3)->epochs == 2);
+  CHECK((room.state_of(1) == S::kPaused || room.state_of(1) == S::kHeld));
+}
+
+TEST_CASE("a job that its user let begin and held again is not begun by its sweep") {
+  SweepRoom room;
+  room.submit(kHalving + "max_running: 1\n");
+  REQUIRE(room.queued() == std::vector<JobId>{1});
+  room.act(3, JobAction::kResume);
+  CHECK(room.queued() == std::vector<JobId>{1, 3});
+  room.act(3, JobAction::kHold);
+  room.end(1, 0.5);
+  CHECK(room.queued() == std::vector<JobId>{2});
+  room.end(2, 0.6);
+  CHECK(room.queued() == std::vector<JobId>{2});
+  room.end(2, 0.7);
+  CHECK(room.queued() == std::vector<JobId>{4});
+  room.end(4, 0.1);
+  CHECK(room.queued().empty());
+  CHECK(room.state_of(3) == S::kHeld);
+  CHECK(room.sweeps.find(1)->state == SweepState::kActive);
+  room.act(3, JobAction::kResume);
+  CHECK(room.queued() == std::vector<JobId>{3});
+}
+
+TEST_CASE("the audit log says who let jobs begin, and who cancelled them") {
+  SweepRoom room;
+  room.submit(kGrid + "max_running: 1\n");
+  room.sweeps.drive(7);
+  REQUIRE(room.sweeps.cancel(1, {.at_ms = 9, .uid = 1001, .what = "cancel sweep"}));
+  int begun = 0, cancelled = 0;
+  for (const AuditLine& line : room.jobs.audit(0, 100)) {
+    if (!line.job) continue;
+    if (line.state == "queued") {
+      CHECK(line.what == "daemon");
+      CHECK(line.uid == static_cast<std::int64_t>(::getuid()));
+      ++begun;
+    } else {
+      CHECK(line.what == "cancel sweep");
+      CHECK(line.uid == 1001);
+      ++cancelled;
+    }
+  }
+  CHECK(begun == 1);
+  CHECK(cancelled == 4);
+}
+
+TEST_CASE("the newest sweeps are listed, each with the numbers of its jobs") {
+  SweepRoom room;
+  for (int count = 0; count < 3; ++count) room.submit(kGrid, {.hold = true});
+  REQUIRE(room.sweeps.cancel(2, kAsked));
+  CHECK(room.sweeps.list().size() == 3);
+  const auto listed = room.sweeps.list(2);
+  REQUIRE(listed.size() == 2);
+  CHECK(listed[0].id == 2);
+  CHECK(listed[0].jobs == std::map<std::string, std::int64_t>{{"cancelled", 4}});
+  CHECK(listed[1].id == 3);
+  CHECK(listed[1].jobs == std::map<std::string, std::int64_t>{{"held", 4}});
+}
+
+TEST_CASE("a job that was stopped for good at its rung is cancelled, and its result is kept") {
   SweepRoom room;
   room.submit(kHalving);
   REQUIRE(room.queued().size() == 4);
@@ -248,3 +437,5 @@ TEST_CASE("a sweep of ten thousand jobs is stored and read") {
   CHECK(room.queued() == std::vector<JobId>{1, 2, 3});
   CHECK(room.sweeps.report(1).summary.rows.size() == 1000);
 }
+
+}  // namespace esper::test::sweeps_test

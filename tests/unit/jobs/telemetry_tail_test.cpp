@@ -7,9 +7,11 @@
 #include "run_telemetry.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::telemetry_tail_test {
+
 using namespace esper;
 using jobs::TelemetryTail;
-using jobs::test::append;
+using jobs::tests::append;
 
 namespace {
 
@@ -101,3 +103,5 @@ TEST_CASE("links, folders and pipes are not read") {
   std::filesystem::create_symlink(elsewhere, room.folder / "telemetry-000001.jsonl");
   CHECK(room.look() == Lines{"one"});
 }
+
+}  // namespace esper::test::telemetry_tail_test

@@ -10,6 +10,8 @@
 #include "base/file_system.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::token_file_test {
+
 using namespace esper;
 using jobs::token_of;
 
@@ -79,3 +81,5 @@ TEST_CASE("a token behind a link is refused") {
   std::filesystem::create_symlink(elsewhere, room.path);
   CHECK(room.refusal() != base::ExitCode::kDone);
 }
+
+}  // namespace esper::test::token_file_test

@@ -3,7 +3,7 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::kasmina {
+namespace esper::kasmina::alpha_test {
 namespace {
 
 using Catch::Approx;
@@ -70,4 +70,4 @@ TEST_CASE("one tick is enough for a jump") {
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::alpha_test

@@ -16,7 +16,7 @@
 #include "support/grown_network.h"
 #include "unit/kasmina/growing.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::block_copy_test {
 namespace {
 
 using Tensors = std::map<std::string, torch::Tensor>;
@@ -364,4 +364,4 @@ TEST_CASE("in host.modules it is a block of the host with initial values of its 
   CHECK(all.size() == parameters_of(Network(decoder(3, 2), {}, text(), 7, torch::kCPU)).size());
 }
 
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::block_copy_test

@@ -11,7 +11,7 @@
 #include "leyline/blueprint_sizes.h"
 #include "support/committed_file.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::blueprint_test {
 namespace {
 
 constexpr std::int64_t kBatch = 4;
@@ -302,4 +302,4 @@ TEST_CASE("docs/blueprints.md is what the catalogue prints") {
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::blueprint_test

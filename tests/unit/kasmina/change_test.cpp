@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "unit/kasmina/growing.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::change_test {
 namespace {
 
 constexpr const char* kSeed = "seed-0001";
@@ -141,4 +141,4 @@ TEST_CASE("while a change is open nothing else alters the network") {
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::change_test

@@ -5,7 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-namespace esper::kasmina {
+namespace esper::kasmina::composition_test {
 namespace {
 
 using config::Composition;
@@ -162,4 +162,4 @@ TEST_CASE("the gate of GATE pools images and keeps tokens apart") {
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::composition_test

@@ -10,7 +10,7 @@
 #include "support/files.h"
 #include "support/host_package.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::exported_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -201,4 +201,4 @@ TEST_CASE("a package whose content was written to do harm is refused") {
   }
 }
 
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::exported_test

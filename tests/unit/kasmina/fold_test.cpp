@@ -17,7 +17,7 @@
 #include "kasmina/slot/topology.h"
 #include "unit/kasmina/growing.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::fold_test {
 namespace {
 
 using config::Composition;
@@ -366,4 +366,4 @@ TEST_CASE("whether a seed may become a fossil is known from its stage and gate G
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::fold_test

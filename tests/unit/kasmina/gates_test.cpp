@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-namespace esper::kasmina {
+namespace esper::kasmina::gates_test {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -195,4 +195,4 @@ TEST_CASE("the gradient ratio corrects for size and refuses what cannot be judge
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::gates_test

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::host_test {
 namespace {
 
 using config::HostConfig;
@@ -248,4 +248,4 @@ TEST_CASE("a host that does not fit the data is rejected with a remedy") {
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::host_test

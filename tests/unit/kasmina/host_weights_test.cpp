@@ -7,7 +7,7 @@
 #include "kasmina/host/host.h"
 #include "support/host_package.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::host_weights_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -70,4 +70,4 @@ TEST_CASE("weights of another model, and what is no weights at all, are refused"
   CHECK_THAT(refusal(folder.path() + "/none"), ContainsSubstring("none"));
 }
 
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::host_weights_test

@@ -13,7 +13,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::kasmina {
+namespace esper::kasmina::layers_test {
 namespace {
 
 struct Fixture {
@@ -139,4 +139,4 @@ TEST_CASE("dropout drops while training only, and keeps the mean") {
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::layers_test

@@ -14,7 +14,7 @@
 #include "kasmina/slot/topology.h"
 #include "unit/kasmina/growing.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::lifecycle_record_test {
 namespace {
 
 using history::GrowthHistory;
@@ -191,4 +191,4 @@ TEST_CASE("a slot whose seed is left out is as a run begins with it: closed wher
   }
 }
 
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::lifecycle_record_test

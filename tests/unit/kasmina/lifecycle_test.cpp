@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <set>
 
-namespace esper::kasmina {
+namespace esper::kasmina::lifecycle_test {
 namespace {
 
 using leyline::Stage;
@@ -40,4 +40,4 @@ TEST_CASE("a slot holds a seed from GERMINATED to FOSSILIZED, on trial until PRO
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::lifecycle_test

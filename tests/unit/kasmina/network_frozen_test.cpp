@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "kasmina/network.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::network_frozen_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -81,4 +81,4 @@ TEST_CASE("patterns that freeze nothing, or everything, are mistakes") {
   CHECK(refusal({"host.block0.*"}).empty());
 }
 
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::network_frozen_test

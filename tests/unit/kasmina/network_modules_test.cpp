@@ -9,7 +9,7 @@
 #include "kasmina/network/network_seeds.h"
 #include "unit/kasmina/growing.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::network_modules_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -84,4 +84,4 @@ TEST_CASE("a module that is too large for the data is refused by name") {
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::network_modules_test

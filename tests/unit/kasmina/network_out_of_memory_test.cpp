@@ -7,7 +7,7 @@
 #include "support/failing_allocator.h"
 #include "unit/kasmina/growing.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::network_out_of_memory_test {
 namespace {
 
 std::map<std::string, torch::Tensor> copies_of(const Network& network) {
@@ -80,4 +80,4 @@ TEST_CASE("other failures of an operation are no lack of memory and come through
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::network_out_of_memory_test

@@ -16,7 +16,7 @@
 #include "kasmina/slot/topology.h"
 #include "unit/kasmina/growing.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::network_property_test {
 namespace {
 
 using nlohmann::json;
@@ -391,4 +391,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::network_property_test

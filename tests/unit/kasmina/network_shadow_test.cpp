@@ -7,7 +7,7 @@
 #include "kasmina/network/alpha_override.h"
 #include "unit/kasmina/growing.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::network_shadow_test {
 namespace {
 
 constexpr const char* kSeed = "seed-0001";
@@ -112,4 +112,4 @@ TEST_CASE("a saved topology says how a seed trains") {
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::network_shadow_test

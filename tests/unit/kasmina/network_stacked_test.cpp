@@ -10,7 +10,7 @@
 #include "kasmina/network/network_seeds.h"
 #include "support/grown_network.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::network_stacked_test {
 namespace {
 
 using config::Composition;
@@ -90,4 +90,4 @@ TEST_CASE("a stacked forward wants known seeds and no gradients") {
                   base::Error);
 }
 
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::network_stacked_test

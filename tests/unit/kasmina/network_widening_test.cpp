@@ -21,7 +21,7 @@
 #include "leyline/seed_command.h"
 #include "unit/kasmina/wide_network.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::network_widening_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -235,4 +235,4 @@ TEST_CASE("a linear fossil is not folded into a block whose further units take t
   CHECK_FALSE(fold_plan(wide.network.state(), kWideSeed));
 }
 
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::network_widening_test

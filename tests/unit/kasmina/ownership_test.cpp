@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::ownership_test {
 namespace {
 
 TEST_CASE("a parameter has one owner from claim to release") {
@@ -22,4 +22,4 @@ TEST_CASE("a parameter has one owner from claim to release") {
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::ownership_test

@@ -10,7 +10,7 @@
 #include "kasmina/network/network_seeds.h"
 #include "unit/kasmina/growing.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::seed_test {
 namespace {
 
 constexpr const char* kSeed = "seed-0001";
@@ -239,4 +239,4 @@ TEST_CASE("improvement is the better of running and full alpha, and only what wa
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::seed_test

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::stacked_test {
 namespace {
 
 using Rows = std::vector<std::vector<double>>;
@@ -69,4 +69,4 @@ TEST_CASE("where groups part alike, only the alphas of one are kept") {
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::stacked_test

@@ -6,7 +6,7 @@
 #include "kasmina/network/network_seeds.h"
 #include "unit/kasmina/growing.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::step_cost_test {
 namespace {
 
 using Catch::Approx;
@@ -52,4 +52,4 @@ TEST_CASE("what a blueprint costs is a share of the network that is there") {
   CHECK(export_slots(run.network.state()).at(1).step_costs.at(at) < before.step_costs.at(at));
 }
 
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::step_cost_test

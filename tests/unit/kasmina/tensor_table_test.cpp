@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "device/rng.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::tensor_table_test {
 namespace {
 
 constexpr Init kUniform{Init::Kind::kUniform, 0.5};
@@ -62,4 +62,4 @@ TEST_CASE("two tensors of one id are a bug") {
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::tensor_table_test

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "unit/kasmina/growing.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::topology_test {
 namespace {
 
 using nlohmann::json;
@@ -124,4 +124,4 @@ TEST_CASE("a topology that does not fit is refused as a whole") {
 }
 
 }  // namespace
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::topology_test

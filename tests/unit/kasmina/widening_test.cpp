@@ -8,7 +8,7 @@
 #include "kasmina/network/network_stacked.h"
 #include "unit/kasmina/wide_network.h"
 
-namespace esper::kasmina {
+namespace esper::kasmina::widening_test {
 
 TEST_CASE("a widening keeps the function at every alpha, evaluating and training") {
   for (const WideCase& c : wide_cases()) {
@@ -149,4 +149,4 @@ TEST_CASE("the table counts a widening's parameters") {
   CHECK(count(conv("r0c1"), "widen_half") == 4 * (9 * 4 + 2 + 9 * 16));
 }
 
-}  // namespace esper::kasmina
+}  // namespace esper::kasmina::widening_test

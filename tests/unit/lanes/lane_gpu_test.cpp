@@ -14,6 +14,8 @@
 #include "support/grow_every_step.h"
 #include "support/lane_cases.h"
 
+namespace esper::test::lane_gpu_test {
+
 using namespace esper;
 using namespace esper::tests;
 using config::Lane;
@@ -231,3 +233,5 @@ TEST_CASE("on a card captures share their memory, and give it back") {
   }
   CHECK(device::cuda().memory(gpu.index()).used_bytes == before);
 }
+
+}  // namespace esper::test::lane_gpu_test

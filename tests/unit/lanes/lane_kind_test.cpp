@@ -8,6 +8,8 @@
 #include "lanes/prepared_lane.h"
 #include "support/lane_steps.h"
 
+namespace esper::test::lane_kind_test {
+
 using namespace esper;
 using namespace esper::tests;
 using config::Lane;
@@ -110,3 +112,5 @@ TEST_CASE("a wrong lane of one new row is rejected, and the training has eager's
   CHECK(counted.count_of("tolaria.lane_refused", "counted") == 1);
   CHECK(counted.runner->figures().checks_failed == 1);
 }
+
+}  // namespace esper::test::lane_kind_test

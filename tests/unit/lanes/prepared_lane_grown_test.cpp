@@ -8,7 +8,7 @@
 #include "support/call_counter.h"
 #include "support/grown_model.h"
 
-namespace esper::tests {
+namespace esper::tests::prepared_lane_grown_test {
 namespace {
 
 using config::Attribution;
@@ -69,4 +69,4 @@ TEST_CASE("gradient surgery in replay has eager's bits, whatever the attribution
   }
 }
 
-}  // namespace esper::tests
+}  // namespace esper::tests::prepared_lane_grown_test

@@ -7,7 +7,7 @@
 #include "support/lane_steps.h"
 #include "support/training_model.h"
 
-namespace esper::tests {
+namespace esper::tests::prepared_lane_shadow_test {
 namespace {
 
 using config::Lane;
@@ -54,4 +54,4 @@ TEST_CASE("so it has under fp16's loss scale") {
   check_same_steps(c, 2);
 }
 
-}  // namespace esper::tests
+}  // namespace esper::tests::prepared_lane_shadow_test

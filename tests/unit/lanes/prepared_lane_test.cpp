@@ -4,6 +4,8 @@
 
 #include "support/lane_cases.h"
 
+namespace esper::test::prepared_lane_test {
+
 using namespace esper;
 using namespace esper::tests;
 using config::Lane;
@@ -66,3 +68,5 @@ TEST_CASE("an unavailable lane reports why") {
   const auto lane = lanes::prepare_lane(*model, Lane::kCompiled, make_batches(c, 1), torch::kCPU, nullptr);
   CHECK(lane.refusal == "there is no Python with torch");
 }
+
+}  // namespace esper::test::prepared_lane_test

@@ -11,6 +11,8 @@
 #include "base/names.h"
 #include "lanes/shape/step_shape.h"
 
+namespace esper::test::shape_state_test {
+
 using namespace esper;
 using namespace esper::lanes;
 
@@ -123,3 +125,5 @@ TEST_CASE("the picture in docs/lanes.md is the table of transitions") {
   for (const ShapeTransition& transition : shape_transitions()) lines.insert(line_of(transition));
   CHECK(lines_of_the_picture() == lines);
 }
+
+}  // namespace esper::test::shape_state_test

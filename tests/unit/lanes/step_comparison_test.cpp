@@ -7,6 +7,8 @@
 #include "support/failing_allocator.h"
 #include "support/lane_steps.h"
 
+namespace esper::test::step_comparison_test {
+
 using namespace esper;
 using namespace esper::tests;
 using config::Lane;
@@ -109,3 +111,5 @@ TEST_CASE("a prepared lane goes by the configuration that it is given") {
   CHECK(reads(0) == 0);
   CHECK(reads(10) > 0);
 }
+
+}  // namespace esper::test::step_comparison_test

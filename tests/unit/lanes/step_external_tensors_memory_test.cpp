@@ -10,6 +10,8 @@
 #include "program/recorder.h"
 #include "support/lane_cases.h"
 
+namespace esper::test::step_external_tensors_memory_test {
+
 using namespace esper;
 using namespace esper::tests;
 
@@ -89,3 +91,5 @@ TEST_CASE("a step takes no more memory while it is recorded than otherwise") {
     CHECK(recorded <= plain + plain / 50);
   }
 }
+
+}  // namespace esper::test::step_external_tensors_memory_test

@@ -8,6 +8,8 @@
 #include "support/call_counter.h"
 #include "support/lane_cases.h"
 
+namespace esper::test::step_runner_host_reads_test {
+
 using namespace esper;
 using namespace esper::tests;
 using config::Lane;
@@ -58,3 +60,5 @@ TEST_CASE("a run's steps read nothing but where a lane is compared with eager") 
     CHECK(steps_that_read == runner.figures().checks);
   }
 }
+
+}  // namespace esper::test::step_runner_host_reads_test

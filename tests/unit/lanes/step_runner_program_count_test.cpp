@@ -5,6 +5,8 @@
 
 #include "support/growing_model.h"
 
+namespace esper::test::step_runner_program_count_test {
+
 using namespace esper;
 using namespace esper::tests;
 using config::Lane;
@@ -123,3 +125,5 @@ TEST_CASE("a seed that blends out keeps its program until it is gone; so does a 
   life.end_epochs(4);  // CULLED, EMBARGOED, RESETTING, DORMANT
   CHECK(life.programs() == 4);
 }
+
+}  // namespace esper::test::step_runner_program_count_test

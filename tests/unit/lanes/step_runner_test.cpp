@@ -8,6 +8,8 @@
 #include "lanes/prepared_lane.h"
 #include "support/lane_steps.h"
 
+namespace esper::test::step_runner_test {
+
 using namespace esper;
 using namespace esper::tests;
 using config::Lane;
@@ -116,3 +118,5 @@ TEST_CASE("a CUDA graph is rejected on the CPU, with a remedy") {
   const auto prepared = lanes::prepare_lane(*model, Lane::kGraph, make_batches(tiny(), 1), torch::kCPU, nullptr);
   CHECK(prepared.refusal.find("CUDA") != std::string::npos);
 }
+
+}  // namespace esper::test::step_runner_test

@@ -5,6 +5,8 @@
 #include "support/eager_reference.h"
 #include "support/failing_allocator.h"
 
+namespace esper::test::structure_preparer_memory_test {
+
 using namespace esper;
 using namespace esper::tests;
 using config::Lane;
@@ -138,3 +140,5 @@ TEST_CASE(
   grow_both(reference, ahead, "r0c1", "mlp");
   step_both(reference, ahead, 4);
 }
+
+}  // namespace esper::test::structure_preparer_memory_test

@@ -6,6 +6,8 @@
 #include "lanes/structure/structure.h"
 #include "support/eager_reference.h"
 
+namespace esper::test::structure_preparer_test {
+
 using namespace esper;
 using namespace esper::tests;
 using config::Lane;
@@ -383,3 +385,5 @@ TEST_CASE("with one program for all batch sizes a structure with a dry run is re
   both(2);
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
 }
+
+}  // namespace esper::test::structure_preparer_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::leyline {
+namespace esper::leyline::blueprint_name_test {
 namespace {
 
 TEST_CASE("a name is one module, or with a number several copies") {
@@ -32,4 +32,4 @@ TEST_CASE("what is no number of copies is reported with the form that is") {
 }
 
 }  // namespace
-}  // namespace esper::leyline
+}  // namespace esper::leyline::blueprint_name_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::leyline {
+namespace esper::leyline::blueprint_table_test {
 namespace {
 
 FeatureShape image(std::int64_t channels, std::int64_t height, std::int64_t width) {
@@ -50,4 +50,4 @@ TEST_CASE("a feature's positions are its pixels or its tokens") {
 }
 
 }  // namespace
-}  // namespace esper::leyline
+}  // namespace esper::leyline::blueprint_table_test

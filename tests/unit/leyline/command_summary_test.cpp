@@ -4,7 +4,7 @@
 
 #include "leyline/seed_command.h"
 
-namespace esper::leyline {
+namespace esper::leyline::command_summary_test {
 
 TEST_CASE("commands in short") {
   auto start = seed_command("1", SeedOperation::kStartTraining, "");
@@ -24,4 +24,4 @@ TEST_CASE("commands in short") {
   CHECK(command_names(other) == command_names(decision));
 }
 
-}  // namespace esper::leyline
+}  // namespace esper::leyline::command_summary_test

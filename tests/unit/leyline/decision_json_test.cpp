@@ -5,7 +5,7 @@
 #include "base/text/json_struct.h"
 #include "support/logged_decision.h"
 
-namespace esper::leyline {
+namespace esper::leyline::decision_json_test {
 
 TEST_CASE("a decision comes back from its text, to the last bit") {
   const auto decision = test::full_decision();
@@ -36,4 +36,4 @@ TEST_CASE("a decision may be as short as no commands; what is no decision is ref
   CHECK_FALSE(read("[]"));
 }
 
-}  // namespace esper::leyline
+}  // namespace esper::leyline::decision_json_test

@@ -5,7 +5,7 @@
 
 #include "support/logged_decision.h"
 
-namespace esper::leyline {
+namespace esper::leyline::decision_record_test {
 namespace {
 
 std::string problem_of(std::string_view line) { return read_decision_line(line).error_or(""); }
@@ -63,4 +63,4 @@ TEST_CASE("decisions are compared bit for bit, but for the times of their making
   CHECK(difference(decision, again));
 }
 
-}  // namespace esper::leyline
+}  // namespace esper::leyline::decision_record_test

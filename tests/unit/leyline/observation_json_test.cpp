@@ -6,7 +6,7 @@
 #include "base/text/json_struct.h"
 #include "support/logged_decision.h"
 
-namespace esper::leyline {
+namespace esper::leyline::observation_json_test {
 
 TEST_CASE("an observation comes back from its text, to the last bit") {
   const auto seen = test::full_observation();
@@ -39,4 +39,4 @@ TEST_CASE("an observation with a field of another type is refused with its place
   CHECK(read_observation(document).error_or("").starts_with("seed_states[0].stage: one of UNKNOWN, DORMANT, "));
 }
 
-}  // namespace esper::leyline
+}  // namespace esper::leyline::observation_json_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::leyline {
+namespace esper::leyline::slot_id_test {
 namespace {
 
 TEST_CASE("a slot's id names its row and its column") {
@@ -17,4 +17,4 @@ TEST_CASE("a slot's id names its row and its column") {
 }
 
 }  // namespace
-}  // namespace esper::leyline
+}  // namespace esper::leyline::slot_id_test

@@ -6,6 +6,8 @@
 #include "leyline/telemetry.h"
 #include "support/committed_file.h"
 
+namespace esper::test::telemetry_catalogue_test {
+
 using namespace esper;
 
 TEST_CASE("docs/telemetry.md is what the table says") {
@@ -51,3 +53,5 @@ TEST_CASE("names and labels are written in one grammar") {
     CHECK(entry.help.back() != '.');
   }
 }
+
+}  // namespace esper::test::telemetry_catalogue_test

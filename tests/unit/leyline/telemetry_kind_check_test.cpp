@@ -3,6 +3,8 @@
 
 #include "support/kind_check.h"
 
+namespace esper::test::telemetry_kind_check_test {
+
 using namespace esper;
 using namespace leyline::literals;
 
@@ -49,3 +51,5 @@ TEST_CASE("gauges may fall; a name, a unit or a label that the table does not ha
   CHECK(kinds.take(packet_of(metric)) != "");
   CHECK(kinds.take(packet_of(leyline::metric("tolaria.mode.conservative"_metric, 2))) != "");
 }
+
+}  // namespace esper::test::telemetry_kind_check_test

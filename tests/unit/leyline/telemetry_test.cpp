@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::telemetry_test {
+
 using namespace esper::leyline;
 using namespace esper::leyline::literals;
 
@@ -97,3 +99,5 @@ TEST_CASE("the first warning decides over health, the gravest event over the lev
   CHECK(packet.system_health.summary == "gate_failure");
   CHECK(packet.system_health.indicators.at("priority") == "MESSAGE_PRIORITY_HIGH");
 }
+
+}  // namespace esper::test::telemetry_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::leyline {
+namespace esper::leyline::validation_change_test {
 namespace {
 
 ValidationChange change(double loss, double error, double swing = 0) {
@@ -38,4 +38,4 @@ TEST_CASE("a window that is longer than what is known is cut") {
   CHECK(change_over(changes, 9) == &changes[1]);
 }
 
-}  // namespace esper::leyline
+}  // namespace esper::leyline::validation_change_test

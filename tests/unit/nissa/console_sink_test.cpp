@@ -21,6 +21,8 @@
 #include "support/patience.h"
 #include "support/waits.h"
 
+namespace esper::test::console_sink_test {
+
 using namespace std::chrono_literals;
 using namespace esper;
 using namespace esper::leyline::literals;
@@ -266,3 +268,5 @@ TEST_CASE("a bar is drawn only on a terminal that can") {
   const Descriptor out(ends[0]), in(ends[1]);
   CHECK(console_style(in.number()) == ConsoleStyle::kPlain);
 }
+
+}  // namespace esper::test::console_sink_test

@@ -13,6 +13,8 @@
 #include "support/memory_sink.h"
 #include "support/patience.h"
 
+namespace esper::test::hub_test {
+
 using namespace std::chrono_literals;
 using namespace esper;
 using namespace esper::leyline::literals;
@@ -297,3 +299,5 @@ TEST_CASE("emitting waits for no sink and costs no more than a few copies of the
   CAPTURE(best);
   CHECK(best < kMostCopies);
 }
+
+}  // namespace esper::test::hub_test

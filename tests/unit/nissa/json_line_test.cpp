@@ -8,6 +8,8 @@
 
 #include "leyline/telemetry.h"
 
+namespace esper::test::json_line_test {
+
 using namespace esper;
 using namespace esper::leyline::literals;
 using leyline::TelemetryPacket;
@@ -134,3 +136,5 @@ TEST_CASE("numbers read back as the same double; what is not finite is null") {
   CHECK(value_through_json(-Limits::infinity()).is_null());
   CHECK(value_through_json(Limits::quiet_NaN()).is_null());
 }
+
+}  // namespace esper::test::json_line_test

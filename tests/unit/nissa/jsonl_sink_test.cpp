@@ -18,6 +18,8 @@
 #include "support/telemetry_file.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::jsonl_sink_test {
+
 using namespace std::chrono_literals;
 using namespace esper;
 using esper::base::Descriptor;
@@ -215,3 +217,5 @@ TEST_CASE("a file that was moved away or deleted is made anew") {
   sink.emit(packet_named("c"));
   CHECK(read_telemetry(path).ids == Ids{"c"});
 }
+
+}  // namespace esper::test::jsonl_sink_test

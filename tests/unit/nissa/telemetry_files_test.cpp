@@ -15,6 +15,8 @@
 #include "support/telemetry_file.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::telemetry_files_test {
+
 using namespace esper;
 using nissa::JsonlSink;
 using nissa::TelemetryLimits;
@@ -256,3 +258,5 @@ TEST_CASE("a thinned line has the metrics that are wanted and everything else") 
     if (thinned) CHECK_FALSE(nlohmann::json::accept(thin));
   }
 }
+
+}  // namespace esper::test::telemetry_files_test

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::definitions_test {
+
 using namespace esper;
 
 namespace {
@@ -44,3 +46,5 @@ TEST_CASE("each definition has a name of its own, and the files begin with one")
   for (const auto text : {porting::preprocessing_of_numbers(), porting::preprocessing_of_tokens(), porting::loading()})
     CHECK(text.starts_with("def "));
 }
+
+}  // namespace esper::test::definitions_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::example_test {
+
 using namespace esper;
 
 TEST_CASE("pixels are drawn as bytes and prepared as the data are") {
@@ -49,3 +51,5 @@ TEST_CASE("tokens come with the first sequence as a prompt: characters of a text
   CHECK(numbers == expected_numbers);
   CHECK_FALSE(example.raw.defined());
 }
+
+}  // namespace esper::test::example_test

@@ -5,6 +5,8 @@
 
 #include "kasmina/network.h"
 
+namespace esper::test::model_card_test {
+
 using namespace esper;
 
 namespace {
@@ -77,3 +79,5 @@ TEST_CASE("a seed is a fossil, folded, blended in, or no part of the network") {
   CHECK(seeds[2].state == "BLENDING, alpha 0.25");
   CHECK(seeds[3].state == "no part of the network: alpha 0");
 }
+
+}  // namespace esper::test::model_card_test

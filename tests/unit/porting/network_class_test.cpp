@@ -5,6 +5,8 @@
 
 #include "kasmina/network.h"
 
+namespace esper::test::network_class_test {
+
 using namespace esper;
 
 namespace {
@@ -66,3 +68,5 @@ TEST_CASE("further units go to the next layer through their outlet") {
                   "        x, more = y, self.seed_0001(x, y)\n"
                   "        x = self.host.block1(x, self.seed_0001.outlet(more))\n") != std::string::npos);
 }
+
+}  // namespace esper::test::network_class_test

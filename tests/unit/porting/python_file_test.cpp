@@ -4,6 +4,8 @@
 
 #include "kasmina/network.h"
 
+namespace esper::test::python_file_test {
+
 using namespace esper;
 
 namespace {
@@ -40,3 +42,5 @@ TEST_CASE("a title cannot leave the docstring") {
   const auto text = file_of(some(), "a\"\"\"\nimport os\\");
   CHECK(text.starts_with("\"\"\"a    nimport os \"\"\"\n"));
 }
+
+}  // namespace esper::test::python_file_test

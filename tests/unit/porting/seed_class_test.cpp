@@ -5,6 +5,8 @@
 
 #include "kasmina/blueprint/blueprint.h"
 
+namespace esper::test::seed_class_test {
+
 using namespace esper;
 using leyline::FeatureKind;
 
@@ -20,3 +22,5 @@ TEST_CASE("every row of the catalogue has a class in Python, and no class is of 
   }
   CHECK(classes == kasmina::blueprints().size());
 }
+
+}  // namespace esper::test::seed_class_test

@@ -9,6 +9,8 @@
 #include "storage/real_file_system.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::weights_test {
+
 using namespace esper;
 
 namespace {
@@ -38,3 +40,5 @@ TEST_CASE("a file holds the values that were written, and no others") {
   other.pop_back();
   CHECK(porting::check_weights(files, folder / "w", other).error() == "it has another number of tensors");
 }
+
+}  // namespace esper::test::weights_test

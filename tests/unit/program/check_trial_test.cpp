@@ -7,6 +7,8 @@
 #include "program/check.h"
 #include "program/trial.h"
 
+namespace esper::test::check_trial_test {
+
 using namespace esper::program;
 using Catch::Matchers::WithinRel;
 
@@ -70,3 +72,5 @@ TEST_CASE("lanes take turns of twenty steps, three times, and the median decides
   CHECK(trial.median(Contender::kIncumbent) == microseconds(100));
   CHECK_THAT(trial.speedup(), WithinRel(2.0, 1e-9));
 }
+
+}  // namespace esper::test::check_trial_test

@@ -4,7 +4,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
-namespace esper::program {
+namespace esper::program::model_program_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -92,4 +92,4 @@ TEST_CASE("without effects a program drops nothing out; what draws numbers other
   CHECK_THAT(noisy.error(), ContainsSubstring("random"));
 }
 
-}  // namespace esper::program
+}  // namespace esper::program::model_program_test

@@ -9,6 +9,8 @@
 #include "program/python_text.h"
 #include "unit/program/steps.h"
 
+namespace esper::test::program_test {
+
 using namespace esper::program;
 using namespace esper::tests;
 
@@ -83,3 +85,5 @@ TEST_CASE("a kernel size that C++ gives once is written for every dimension") {
   const Program program = record(external_tensors, [&] { out.add_(at::max_pool2d(images, 2)); }).value();
   CHECK(python_text(program).find("max_pool2d_with_indices.default(a0, [2,2,], [], [0,0,]") != std::string::npos);
 }
+
+}  // namespace esper::test::program_test

@@ -8,6 +8,8 @@
 #include "program/replay/replay.h"
 #include "unit/program/steps.h"
 
+namespace esper::test::recorder_test {
+
 using namespace esper::program;
 using namespace esper::tests;
 using Catch::Matchers::ContainsSubstring;
@@ -121,3 +123,5 @@ TEST_CASE("what nobody needs is left out, but not what draws random numbers") {
   CHECK_FALSE(contains(program, "aten::exp"));
   CHECK(contains(program, "aten::rand_like"));
 }
+
+}  // namespace esper::test::recorder_test

@@ -9,6 +9,8 @@
 #include "support/call_counter.h"
 #include "unit/program/steps.h"
 
+namespace esper::test::replay_test {
+
 using namespace esper::program;
 using namespace esper::tests;
 
@@ -112,3 +114,5 @@ TEST_CASE("memory that is needed at the same time never overlaps, and places are
     }
   }
 }
+
+}  // namespace esper::test::replay_test

@@ -10,6 +10,8 @@
 #include "program/python_text.h"
 #include "program/recorder.h"
 
+namespace esper::test::symbolic_test {
+
 using namespace esper;
 using namespace esper::program;
 using Catch::Matchers::ContainsSubstring;
@@ -149,3 +151,5 @@ TEST_CASE("two sizes are too few, and two equal ones no more than one") {
   CHECK_THROWS_AS(compared(mean_of_squares, {8, 9}), base::Error);
   CHECK_THROWS_AS(compared(mean_of_squares, {8, 9, 9}), base::Error);
 }
+
+}  // namespace esper::test::symbolic_test

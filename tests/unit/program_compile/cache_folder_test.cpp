@@ -13,7 +13,7 @@
 #include "support/files.h"
 #include "support/temporary_folder.h"
 
-namespace esper::program {
+namespace esper::program::cache_folder_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -145,4 +145,4 @@ TEST_CASE("a folder below the cache's that is not its user's alone is found befo
   CHECK_THAT(problem(), ContainsSubstring("/used is not a folder"));
 }
 
-}  // namespace esper::program
+}  // namespace esper::program::cache_folder_test

@@ -13,7 +13,7 @@
 #include "support/environment_variable.h"
 #include "unit/program_compile/worker_fixture.h"
 
-namespace esper::program {
+namespace esper::program::compiler_test {
 namespace {
 
 using std::chrono::seconds;
@@ -413,4 +413,4 @@ TEST_CASE("nothing is left after a kill while the worker is still importing torc
   ::close(ends[1]);
 }
 
-}  // namespace esper::program
+}  // namespace esper::program::compiler_test

@@ -12,7 +12,7 @@
 #include "support/environment_variable.h"
 #include "support/temporary_folder.h"
 
-namespace esper::program {
+namespace esper::program::loading_folder_test {
 
 TEST_CASE("what is put into a loading folder is there until the folder goes") {
   const test::TemporaryFolder temporary;
@@ -59,4 +59,4 @@ TEST_CASE("what a killed process left is swept, and nothing else") {
   ::close(ends[1]);
 }
 
-}  // namespace esper::program
+}  // namespace esper::program::loading_folder_test

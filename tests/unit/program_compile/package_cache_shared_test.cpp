@@ -10,7 +10,7 @@
 #include "program/cache/compile_lock.h"
 #include "unit/program_compile/worker_fixture.h"
 
-namespace esper::program {
+namespace esper::program::package_cache_shared_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -181,4 +181,4 @@ TEST_CASE("a lock file that is a link, or no file, is an error") {
   CHECK_THROWS_AS(CompileLock::try_take(folder.path(), "pipe", CompileRank::kFull), base::IoError);
 }
 
-}  // namespace esper::program
+}  // namespace esper::program::package_cache_shared_test

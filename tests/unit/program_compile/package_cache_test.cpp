@@ -18,7 +18,7 @@
 #include "support/patience.h"
 #include "support/temporary_folder.h"
 
-namespace esper::program {
+namespace esper::program::package_cache_test {
 namespace {
 
 using test::FaultyFileSystem;
@@ -422,4 +422,4 @@ TEST_CASE("processes that insert, evict and load at once never see half a packag
   }
 }
 
-}  // namespace esper::program
+}  // namespace esper::program::package_cache_test

@@ -23,7 +23,7 @@
 #include "support/files.h"
 #include "support/temporary_folder.h"
 
-namespace esper::program {
+namespace esper::program::package_cache_trust_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -342,4 +342,4 @@ TEST_CASE("a key that is not this user's secret is refused with the way out") {
   }
 }
 
-}  // namespace esper::program
+}  // namespace esper::program::package_cache_trust_test

@@ -8,7 +8,7 @@
 
 #include "unit/program_compile/worker_fixture.h"
 
-namespace esper::program {
+namespace esper::program::package_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -80,4 +80,4 @@ TEST_CASE("a file that is no package is refused in words") {
                        MessageMatches(ContainsSubstring("cannot load")));
 }
 
-}  // namespace esper::program
+}  // namespace esper::program::package_test

@@ -7,7 +7,7 @@
 
 #include "unit/program_compile/worker_fixture.h"
 
-namespace esper::program {
+namespace esper::program::worker_process_test {
 
 using std::chrono::milliseconds;
 
@@ -51,4 +51,4 @@ TEST_CASE("the environment of a worker is what it was given, and nothing else") 
   CHECK(line.find("ESPER_STRAY") == std::string::npos);
 }
 
-}  // namespace esper::program
+}  // namespace esper::program::worker_process_test

@@ -8,7 +8,7 @@
 #include "config/loading/load.h"
 #include "config/writing/write.h"
 
-namespace esper::runs {
+namespace esper::runs::config_text_test {
 
 TEST_CASE("the hash of a run's config.yaml is that of its configuration, for every run file of the project") {
   std::size_t compared = 0;
@@ -70,4 +70,4 @@ TEST_CASE("a configuration is read as far as it was cut off, and one that somebo
   CHECK(text->text_of("seed") == "3");
 }
 
-}  // namespace esper::runs
+}  // namespace esper::runs::config_text_test

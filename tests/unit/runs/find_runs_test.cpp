@@ -6,7 +6,7 @@
 
 using namespace esper::runs::test;
 
-namespace esper::runs {
+namespace esper::runs::find_runs_test {
 
 using Paths = std::vector<std::string>;
 
@@ -55,4 +55,4 @@ TEST_CASE("a root that is not there is a problem, and the others are searched") 
   CHECK(found.problems[0] == room / "nothing: No such file or directory");
 }
 
-}  // namespace esper::runs
+}  // namespace esper::runs::find_runs_test

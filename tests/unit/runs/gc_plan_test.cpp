@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::runs {
+namespace esper::runs::gc_plan_test {
 namespace {
 
 using What = GcOptions::What;
@@ -91,4 +91,4 @@ TEST_CASE("of finished runs the checkpoints go that nothing needs") {
 
 TEST_CASE("no runs, no plan") { CHECK(gc_plan({}, {}, 0).items.empty()); }
 
-}  // namespace esper::runs
+}  // namespace esper::runs::gc_plan_test

@@ -7,7 +7,7 @@
 
 using namespace esper::runs::test;
 
-namespace esper::runs {
+namespace esper::runs::kept_checkpoints_test {
 namespace {
 
 std::vector<std::string> needs_of(const std::vector<RunCheckpoint>& checkpoints) {
@@ -68,4 +68,4 @@ TEST_CASE("a run without checkpoints has none") {
   CHECK(read_checkpoints(read_run_record(run.path), {}).empty());
 }
 
-}  // namespace esper::runs
+}  // namespace esper::runs::kept_checkpoints_test

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 
-namespace esper::runs {
+namespace esper::runs::moment_test {
 
 TEST_CASE("times of day are read as they are written, and nothing else is") {
   for (const std::int64_t ms : {0LL, 1LL, 951'782'400'123LL, 1'800'000'000'999LL}) {
@@ -32,4 +32,4 @@ TEST_CASE("ages are days, weeks and what durations are") {
   }
 }
 
-}  // namespace esper::runs
+}  // namespace esper::runs::moment_test

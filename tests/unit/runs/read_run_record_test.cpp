@@ -13,7 +13,7 @@
 using namespace esper::runs::test;
 using Catch::Matchers::ContainsSubstring;
 
-namespace esper::runs {
+namespace esper::runs::read_run_record_test {
 
 TEST_CASE("a run that ended is read from its summary, with everything that its files say") {
   const esper::test::TemporaryFolder room;
@@ -248,4 +248,4 @@ TEST_CASE("a run reads on in its telemetry's earlier files") {
   CHECK(record.last.epoch == 2);
 }
 
-}  // namespace esper::runs
+}  // namespace esper::runs::read_run_record_test

@@ -10,7 +10,7 @@
 using namespace esper::runs::test;
 using Catch::Matchers::ContainsSubstring;
 
-namespace esper::runs {
+namespace esper::runs::remove_run_test {
 
 TEST_CASE("a run is deleted with all that is in it, and nothing else, links included") {
   const esper::test::TemporaryFolder room, elsewhere;
@@ -64,4 +64,4 @@ TEST_CASE("checkpoints are deleted one by one") {
              ContainsSubstring("changed meanwhile"));
 }
 
-}  // namespace esper::runs
+}  // namespace esper::runs::remove_run_test

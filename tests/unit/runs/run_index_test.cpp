@@ -7,7 +7,7 @@
 
 using namespace esper::runs::test;
 
-namespace esper::runs {
+namespace esper::runs::run_index_test {
 
 TEST_CASE("only what changed is read again, and what is gone is dropped") {
   const esper::test::TemporaryFolder room;
@@ -73,4 +73,4 @@ TEST_CASE("records that were stored as JSON are known again") {
   CHECK(refresh({*stored}, {room.path()}).kept == 1);
 }
 
-}  // namespace esper::runs
+}  // namespace esper::runs::run_index_test

@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-namespace esper::runs {
+namespace esper::runs::select_runs_test {
 namespace {
 
 RunRecord record(const std::string& name, RunState state, std::int64_t started, double accuracy) {
@@ -59,4 +59,4 @@ TEST_CASE("names go from A to Z, amounts from the largest on") {
   CHECK(names_in(select_runs(sizes, {.sort = SortKey::kBytes})) == "cba");
 }
 
-}  // namespace esper::runs
+}  // namespace esper::runs::select_runs_test

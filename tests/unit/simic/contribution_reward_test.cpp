@@ -3,6 +3,8 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::contribution_reward_test {
+
 using namespace esper::simic;
 using Catch::Approx;
 
@@ -65,3 +67,5 @@ TEST_CASE("discount and fine add up; what is not known brings neither") {
   CHECK(unknown.discount == 1);
   CHECK(unknown.reward() == Approx(4));
 }
+
+}  // namespace esper::test::contribution_reward_test

@@ -5,6 +5,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
+namespace esper::test::seed_reward_test {
+
 using namespace esper;
 using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
@@ -70,3 +72,5 @@ TEST_CASE("a reward that cannot be worked out says why") {
   receipt.origin = history::Receipt::Origin::kHost;
   CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("a module of the host gets no reward"));
 }
+
+}  // namespace esper::test::seed_reward_test

@@ -8,6 +8,8 @@
 #include "tamiyo/network/initial_weights.h"
 #include "unit/simic_imitation/taught_run.h"
 
+namespace esper::test::agreement_test {
+
 using namespace esper;
 using namespace esper::simic;
 using Catch::Approx;
@@ -53,3 +55,5 @@ TEST_CASE("of no decisions there are no shares") {
   CHECK(figures.at("decisions") == 0);
   CHECK(!figures.contains("accuracy"));
 }
+
+}  // namespace esper::test::agreement_test

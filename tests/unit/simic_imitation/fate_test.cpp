@@ -5,6 +5,8 @@
 
 #include "unit/simic_imitation/taught_run.h"
 
+namespace esper::test::fate_test {
+
 using namespace esper;
 using namespace esper::simic;
 using leyline::Stage;
@@ -65,3 +67,5 @@ TEST_CASE("to wait is harmless, and the value is what the run still gained") {
   CHECK(target.risk == 0);
   CHECK(target.value == Catch::Approx(0.03));
 }
+
+}  // namespace esper::test::fate_test

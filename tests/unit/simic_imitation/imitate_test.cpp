@@ -7,6 +7,8 @@
 #include "tamiyo/network/policy_file.h"
 #include "unit/simic_imitation/taught_run.h"
 
+namespace esper::test::imitate_test {
+
 using namespace esper;
 using namespace esper::simic;
 
@@ -83,3 +85,5 @@ TEST_CASE("of all epochs the one with the least held-out loss is taken") {
   CHECK(imitated.epoch == least + 1);
   CHECK(agreement(imitated.weights, pointers_to(other)).at("loss") == losses[static_cast<std::size_t>(least)]);
 }
+
+}  // namespace esper::test::imitate_test

@@ -8,6 +8,8 @@
 
 #include "unit/simic_imitation/taught_run.h"
 
+namespace esper::test::imitation_loss_test {
+
 using namespace esper;
 using namespace esper::simic;
 using Catch::Approx;
@@ -78,3 +80,5 @@ TEST_CASE("a lesson's rows are those of its own nodes") {
   CHECK(rows[0].item<std::int64_t>() == 4);
   CHECK(rows[1].item<std::int64_t>() == 5);
 }
+
+}  // namespace esper::test::imitation_loss_test

@@ -8,6 +8,8 @@
 #include "tamiyo/network/unfolded_network.h"
 #include "unit/simic_imitation/taught_run.h"
 
+namespace esper::test::lesson_batch_test {
+
 using namespace esper;
 using namespace esper::simic;
 using tamiyo::NodeType;
@@ -59,3 +61,5 @@ TEST_CASE("a batch is a graph with as many global nodes as lessons") {
   one.nodes[0].features.resize(tamiyo::kNodeFeatures[0]);
   CHECK(!tamiyo::check_graph(one));  // its edges reach the other global nodes
 }
+
+}  // namespace esper::test::lesson_batch_test

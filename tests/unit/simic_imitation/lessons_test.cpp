@@ -10,6 +10,8 @@
 #include "tamiyo/network/check_graph.h"
 #include "unit/simic_imitation/taught_run.h"
 
+namespace esper::test::lessons_test {
+
 using namespace esper;
 using namespace esper::simic;
 using Catch::Approx;
@@ -78,3 +80,5 @@ TEST_CASE("the normaliser of a policy has the moments of all runs that it learne
   CHECK(variance_of(normaliser, S::kLoss) == Approx(tamiyo::Normaliser::kLeastVariance));
   CHECK(mean_of(normaliser, S::kHookLatencyMs) == Approx(12));  // never measured: its prior
 }
+
+}  // namespace esper::test::lessons_test

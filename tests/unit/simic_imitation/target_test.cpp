@@ -8,6 +8,8 @@
 #include "tamiyo/graph/build_graph.h"
 #include "unit/simic_imitation/taught_run.h"
 
+namespace esper::test::target_test {
+
 using namespace esper;
 using namespace esper::simic;
 using Catch::Approx;
@@ -93,3 +95,5 @@ TEST_CASE("a germination that the network cannot choose is left out with the rea
   taught.max_seeds = 1;
   CHECK(!taught.target());
 }
+
+}  // namespace esper::test::target_test

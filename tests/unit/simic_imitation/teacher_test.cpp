@@ -4,6 +4,8 @@
 
 #include "unit/simic_imitation/taught_run.h"
 
+namespace esper::test::teacher_test {
+
 using namespace esper;
 using namespace esper::simic;
 
@@ -57,3 +59,5 @@ TEST_CASE("where another policy decided the teacher is asked anew, and waits on 
       answers_of_teacher(log, "heuristic", [&](std::size_t) -> leyline::Controller& { return teacher; });
   CHECK(germinations_of(answers) == std::vector{false, true, true, true, false, true});
 }
+
+}  // namespace esper::test::teacher_test

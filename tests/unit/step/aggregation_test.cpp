@@ -10,7 +10,7 @@
 #include "step/probe.h"
 #include "support/grown_model.h"
 
-namespace esper::tests {
+namespace esper::tests::aggregation_test {
 namespace {
 
 using config::Attribution;
@@ -258,4 +258,4 @@ TEST_CASE("layers tell their gradients' norms, the largest first") {
   CHECK(std::abs(std::sqrt(squares) - norm) < 1e-5 * norm);
 }
 
-}  // namespace esper::tests
+}  // namespace esper::tests::aggregation_test

@@ -7,6 +7,8 @@
 
 #include "support/step_fixture.h"
 
+namespace esper::test::copied_moments_test {
+
 using namespace esper::step;
 using namespace esper::test;
 using esper::kasmina::CopyKind;
@@ -122,3 +124,5 @@ TEST_CASE("a later change of structure copies nothing again") {
   }
   CHECK(after.at("optimizer.step.seed-0001").item<float>() == 4);
 }
+
+}  // namespace esper::test::copied_moments_test

@@ -4,6 +4,8 @@
 
 #include "support/step_fixture.h"
 
+namespace esper::test::element_loss_test {
+
 using namespace esper::base;
 using namespace esper::step;
 using namespace esper::test;
@@ -79,3 +81,5 @@ TEST_CASE("a label is hit on its target's side of one half") {
   const Prediction prediction{torch::tensor({{2.0F, -1.0F, 0.0F}}), torch::tensor({{1.0F, 1.0F, 0.0F}})};
   CHECK(label_hits(prediction).equal(torch::tensor({{true, false, true}})));
 }
+
+}  // namespace esper::test::element_loss_test

@@ -8,6 +8,8 @@
 #include "support/call_counter.h"
 #include "support/step_fixture.h"
 
+namespace esper::test::flat_tensors_test {
+
 using namespace esper::base;
 using namespace esper::step;
 using namespace esper::test;
@@ -44,3 +46,5 @@ TEST_CASE("an update takes as many operator calls for many parameters as for one
   };
   CHECK(calls({at::ones({8})}) == calls({at::ones({8}), at::ones({2, 2}), at::ones({})}));
 }
+
+}  // namespace esper::test::flat_tensors_test

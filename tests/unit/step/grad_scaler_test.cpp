@@ -5,6 +5,8 @@
 
 #include "support/step_fixture.h"
 
+namespace esper::test::grad_scaler_test {
+
 using namespace esper::base;
 using namespace esper::step;
 using namespace esper::test;
@@ -101,3 +103,5 @@ TEST_CASE("autocast is on inside the forward only") {
   CHECK(bench.net.forward(samples(4).inputs).scalar_type() == torch::kFloat32);
   CHECK(bench.net.w1.scalar_type() == torch::kFloat32);
 }
+
+}  // namespace esper::test::grad_scaler_test

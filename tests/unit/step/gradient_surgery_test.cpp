@@ -4,6 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <map>
 
+namespace esper::test::gradient_surgery_test {
+
 namespace {
 
 using esper::step::project_conflicts;
@@ -117,3 +119,5 @@ TEST_CASE("the order is a permutation of the others, repeatable, and shuffled fa
   CHECK_FALSE(at::equal(projection_order(at::tensor(5, torch::kInt64), 4, 1),
                         projection_order(at::tensor(5, torch::kInt64), 4, 2)));
 }
+
+}  // namespace esper::test::gradient_surgery_test

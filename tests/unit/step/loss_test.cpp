@@ -4,6 +4,8 @@
 
 #include "support/step_fixture.h"
 
+namespace esper::test::loss_test {
+
 using namespace esper::base;
 using namespace esper::step;
 using namespace esper::test;
@@ -76,3 +78,5 @@ TEST_CASE("float targets keep their shape, and a vector of outputs is one column
   CHECK(column.targets.sizes() == at::IntArrayRef{5, 1});
   CHECK_THROWS(flatten(at::ones({5, 1}), at::zeros({5, 3})));
 }
+
+}  // namespace esper::test::loss_test

@@ -8,6 +8,8 @@
 #include "leyline/seed_command.h"
 #include "support/lane_cases.h"
 
+namespace esper::test::model_test {
+
 using namespace esper;
 using namespace esper::tests;
 using Catch::Matchers::ContainsSubstring;
@@ -61,3 +63,5 @@ TEST_CASE("a seed's optimizer starts when its training does") {
   CHECK(seed().step.item<float>() == 3);
   CHECK(seed().first_moments.flat.abs().max().item<float>() > 0);
 }
+
+}  // namespace esper::test::model_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::step {
+namespace esper::step::optimizer_test {
 namespace {
 
 using config::OptimizerConfig;
@@ -32,4 +32,4 @@ TEST_CASE("moments are kept where an update works with them") {
 }
 
 }  // namespace
-}  // namespace esper::step
+}  // namespace esper::step::optimizer_test

@@ -12,7 +12,7 @@
 #include "step/optimizer.h"
 #include "step/step_state.h"
 
-namespace esper::step {
+namespace esper::step::parameter_rules_test {
 namespace {
 
 using config::OptimizerKind;
@@ -107,4 +107,4 @@ TEST_CASE("updates are those of torch.optim with parameter groups") {
   }
 }
 
-}  // namespace esper::step
+}  // namespace esper::step::parameter_rules_test

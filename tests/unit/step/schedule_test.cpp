@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 
+namespace esper::test::schedule_test {
+
 using Catch::Matchers::WithinAbs;
 using esper::config::ScheduleConfig;
 using esper::config::ScheduleKind;
@@ -54,3 +56,5 @@ TEST_CASE("step falls by gamma every step_epochs epochs") {
   CHECK(learning_rate(1, schedule, kRun, 39) == 0.5);
   CHECK(learning_rate(1, schedule, kRun, 40) == 0.25);
 }
+
+}  // namespace esper::test::schedule_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace esper::step {
+namespace esper::step::seed_rates_test {
 namespace {
 
 using Catch::Matchers::WithinRel;
@@ -79,4 +79,4 @@ TEST_CASE("the host is warmed up again from each seed's first step") {
 }
 
 }  // namespace
-}  // namespace esper::step
+}  // namespace esper::step::seed_rates_test

@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "support/step_fixture.h"
 
+namespace esper::test::step_state_test {
+
 using namespace esper::base;
 using namespace esper::step;
 using namespace esper::test;
@@ -274,3 +276,5 @@ TEST_CASE("a group's scale slows it down, and to a standstill at zero") {
   CHECK(same_bits(bench.net.w2, before.at("host.2.weight")));
   CHECK_FALSE(same_bits(bench.net.w1, before.at("host.1.weight")));
 }
+
+}  // namespace esper::test::step_state_test

@@ -8,6 +8,8 @@
 
 #include "support/step_fixture.h"
 
+namespace esper::test::step_tensors_test {
+
 using namespace esper::base;
 using namespace esper::step;
 using namespace esper::test;
@@ -144,3 +146,5 @@ TEST_CASE("constants stay, and every tensor of a checkpoint is part of the state
     }
   }
 }
+
+}  // namespace esper::test::step_tensors_test

@@ -13,7 +13,7 @@
 #include "step/train_step.h"
 #include "support/training_model.h"
 
-namespace esper::tests {
+namespace esper::tests::train_step_shadow_test {
 namespace {
 
 using config::Attribution;
@@ -269,4 +269,4 @@ TEST_CASE("a run that is resumed while a seed trains in the shadow goes on bit f
   }
 }
 
-}  // namespace esper::tests
+}  // namespace esper::tests::train_step_shadow_test

@@ -7,6 +7,8 @@
 #include "support/call_counter.h"
 #include "support/step_fixture.h"
 
+namespace esper::test::train_step_test {
+
 using namespace esper::base;
 using namespace esper::step;
 using namespace esper::test;
@@ -355,3 +357,5 @@ TEST_CASE("a regression's step is PyTorch's, in microbatches too, and counts no 
   CHECK(metrics.samples == 40);
   CHECK(metrics.accuracy == 0);
 }
+
+}  // namespace esper::test::train_step_test

@@ -11,6 +11,8 @@
 #include "support/temporary_folder.h"
 #include "unit/storage/fault_loop.h"
 
+namespace esper::test::atomic_publish_test {
+
 using namespace esper::storage;
 using namespace esper::test;
 using esper::base::IoError;
@@ -224,3 +226,5 @@ TEST_CASE("publishing works on a real disk") {
   CHECK(checked->files[0].bytes == 25);
   CHECK(files.list(folder.path()).size() == 2);
 }
+
+}  // namespace esper::test::atomic_publish_test

@@ -18,6 +18,8 @@
 #include "support/files.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::beneath_test {
+
 using namespace esper::storage;
 using Catch::Matchers::ContainsSubstring;
 using esper::base::IoError;
@@ -228,3 +230,5 @@ TEST_CASE("what is made for this user alone has that mode under any umask") {
     CHECK(mode_of(sub + "/lock") == 0600);
   }
 }
+
+}  // namespace esper::test::beneath_test

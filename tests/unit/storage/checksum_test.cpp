@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::checksum_test {
+
 using namespace esper::storage;
 
 // Known answers of the xxHash project: the values are part of our file formats.
@@ -19,3 +21,5 @@ TEST_CASE("a hash in pieces is the hash of the whole") {
   }
   CHECK(hash.digest() == hash64(bytes_of(text)));
 }
+
+}  // namespace esper::test::checksum_test

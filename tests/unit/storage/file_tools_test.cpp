@@ -15,6 +15,8 @@
 #include "support/faulty_file_system.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::file_tools_test {
+
 using namespace esper::storage;
 using esper::base::IoError;
 using esper::base::PathKind;
@@ -117,3 +119,5 @@ TEST_CASE("a free name counts up") {
   files.put("a.bad-2", "");
   CHECK(free_name(files, "a.bad") == "a.bad-3");
 }
+
+}  // namespace esper::test::file_tools_test

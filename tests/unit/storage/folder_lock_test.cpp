@@ -14,6 +14,8 @@
 #include "support/faulty_file_system.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::folder_lock_test {
+
 using namespace esper::storage;
 using esper::test::FaultyFileSystem;
 using esper::test::TemporaryFolder;
@@ -86,3 +88,5 @@ TEST_CASE("a full disk does not keep a run from its folder") {
   CHECK(first.lock);
   CHECK(try_lock_folder(files, ".").holder == "another process");
 }
+
+}  // namespace esper::test::folder_lock_test

@@ -6,7 +6,7 @@
 
 #include "support/temporary_folder.h"
 
-namespace esper::storage {
+namespace esper::storage::folder_walk_test {
 
 namespace fs = std::filesystem;
 
@@ -59,4 +59,4 @@ TEST_CASE("a walk ends at its limits, and says so") {
   CHECK_THROWS_AS(walk_folder(folder / "nothing"), base::IoError);
 }
 
-}  // namespace esper::storage
+}  // namespace esper::storage::folder_walk_test

@@ -7,6 +7,8 @@
 #include "storage/journal.h"
 #include "unit/storage/fault_loop.h"
 
+namespace esper::test::journal_rotation_test {
+
 using namespace esper::storage;
 using namespace esper::test;
 using esper::base::IoError;
@@ -251,3 +253,5 @@ TEST_CASE("a reader beside a writer that begins new files finds every record bef
   CHECK(wrong.empty());
   CHECK(appended(files).size() == 400);
 }
+
+}  // namespace esper::test::journal_rotation_test

@@ -8,6 +8,8 @@
 #include "support/temporary_folder.h"
 #include "unit/storage/fault_loop.h"
 
+namespace esper::test::journal_test {
+
 using namespace esper::storage;
 using namespace esper::test;
 using esper::base::IoError;
@@ -240,3 +242,5 @@ TEST_CASE("a journal works on a real disk") {
   writer.append("two");
   CHECK(read_all(real_file_system(), path) == Records{"one", "two"});
 }
+
+}  // namespace esper::test::journal_test

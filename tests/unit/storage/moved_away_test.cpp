@@ -8,7 +8,7 @@
 #include "support/files.h"
 #include "support/temporary_folder.h"
 
-namespace esper::storage {
+namespace esper::storage::moved_away_test {
 
 namespace fs = std::filesystem;
 
@@ -53,4 +53,4 @@ TEST_CASE("what is removed at once goes in an order that its caller chooses, and
   CHECK_THROWS_AS(away.remove({"a"}), base::IoError);
 }
 
-}  // namespace esper::storage
+}  // namespace esper::storage::moved_away_test

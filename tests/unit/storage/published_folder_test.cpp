@@ -6,6 +6,8 @@
 #include "storage/checksum.h"
 #include "support/faulty_file_system.h"
 
+namespace esper::test::published_folder_test {
+
 using namespace esper::storage;
 using esper::base::IoError;
 using esper::test::FaultyFileSystem;
@@ -150,3 +152,5 @@ TEST_CASE("quarantine moves the folder aside under a name of its own") {
   CHECK(files.names_in(".") == std::vector<std::string>{"ckpt.bad", "ckpt.bad-2"});
   CHECK(verify_folder(files, "ckpt.bad"));
 }
+
+}  // namespace esper::test::published_folder_test

@@ -14,6 +14,8 @@
 #include "storage/file_tools.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::real_file_system_test {
+
 using namespace esper::storage;
 using esper::base::IoError;
 using esper::base::OpenMode;
@@ -175,3 +177,5 @@ TEST_CASE("interrupted and short writes are completed") {
   ::close(reader);
   CHECK(received == sent);
 }
+
+}  // namespace esper::test::real_file_system_test

@@ -8,6 +8,8 @@
 #include "support/mutated.h"
 #include "unit/storage/safetensors_sample.h"
 
+namespace esper::test::safetensors_fuzz_test {
+
 using namespace esper::storage;
 using namespace esper::test;
 
@@ -88,3 +90,5 @@ TEST_CASE("mutated files are refused, or keep every promise and survive a round 
   CHECK(accepted > kMutations / 100);
   CHECK(accepted < kMutations / 2);
 }
+
+}  // namespace esper::test::safetensors_fuzz_test

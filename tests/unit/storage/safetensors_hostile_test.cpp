@@ -6,6 +6,8 @@
 #include "storage/safetensors.h"
 #include "unit/storage/safetensors_sample.h"
 
+namespace esper::test::safetensors_hostile_test {
+
 using namespace esper::storage;
 using namespace esper::test;
 
@@ -206,3 +208,5 @@ TEST_CASE("a name of any length makes a short message") {
   CHECK_FALSE(parsed);
   CHECK(parsed.error().problem.size() < 300);
 }
+
+}  // namespace esper::test::safetensors_hostile_test

@@ -9,6 +9,8 @@
 #include "support/faulty_file_system.h"
 #include "unit/storage/safetensors_sample.h"
 
+namespace esper::test::safetensors_test {
+
 using namespace esper::storage;
 using namespace esper::test;
 
@@ -134,3 +136,5 @@ TEST_CASE("sizes are computed without overflow") {
   CHECK_FALSE(byte_count({INT64_MAX, 3}, Dtype::kU8));
   CHECK_FALSE(byte_count({INT64_MAX}, Dtype::kF32));
 }
+
+}  // namespace esper::test::safetensors_test

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <map>
 
+namespace esper::test::draw_test {
+
 using namespace esper::sweep;
 
 namespace {
@@ -86,3 +88,5 @@ TEST_CASE("values are counted, and numbered in order") {
   CHECK(value_at(ranged("a", kWholeLog), 99) == "100");
   CHECK_FALSE(num_values(ranged("a", {0, 1, Range::Scale::kLinear, Range::Numbers::kReal})));
 }
+
+}  // namespace esper::test::draw_test

@@ -4,6 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <set>
 
+namespace esper::test::expand_test {
+
 using namespace esper::sweep;
 
 namespace {
@@ -105,3 +107,5 @@ TEST_CASE("combinations are counted as far as 64 bits go") {
   CHECK_FALSE(num_combinations(sweep_of(Method::kRandom, 1, {large, large})));
   CHECK(configurations(sweep_of(Method::kRandom, 3, {large, large})).size() == 3);
 }
+
+}  // namespace esper::test::expand_test

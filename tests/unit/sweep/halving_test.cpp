@@ -6,6 +6,8 @@
 #include <random>
 #include <set>
 
+namespace esper::test::halving_test {
+
 using namespace esper::sweep;
 
 namespace {
@@ -155,8 +157,21 @@ TEST_CASE("a configuration goes on only when all its seeds are there, and none h
   CHECK(decide(rules, std::vector{best, other}, kAll) == Decisions{{Kind::kKeepPaused, 1, 0, 1}});
   best.seeds[1] = {State::kReached, {9}};
   CHECK(decide(rules, std::vector{best, other}, kAll)[0] == HalvingDecision{Kind::kPromote, 0, 1, 2});
-  best.seeds[1] = {State::kFailed, {9}};
-  CHECK(decide(rules, std::vector{best, other}, kAll) == Decisions{{Kind::kKeepPaused, 1, 0, 1}});
+  best.seeds[1] = {State::kRunning, {}};
+  best.seeds[0] = {State::kFailed, {}};
+  CHECK(decide(rules, std::vector{best, other}, kAll) == Decisions{{Kind::kPromote, 1, 1, 2}});
+}
+
+TEST_CASE("a configuration that was cancelled at its rung leaves its place to the next best") {
+  const HalvingRules rules{{1, 2, 4}, 2, Goal::kMaximize};
+  const ConfigurationProgress cancelled{{{State::kFailed, {9}}}, 0};
+  CHECK(decide(rules, std::vector{cancelled, reached({1})}, kAll) == Decisions{{Kind::kPromote, 1, 1, 2}});
+  const ConfigurationProgress one_seed{{{State::kReached, {9}}, {State::kFailed, {9}}}, 0};
+  const ConfigurationProgress other{{{State::kReached, {1}}, {State::kReached, {2}}}, 0};
+  CHECK(decide(rules, std::vector{one_seed, other}, kAll) == Decisions{{Kind::kPromote, 1, 1, 2}});
+  // It had gone on already: the place that it took below stays taken.
+  const ConfigurationProgress later{{{State::kFailed, {9, 9}}}, 1};
+  CHECK(decide(rules, std::vector{later, reached({1})}, kAll) == Decisions{{Kind::kKeepPaused, 1, 0, 1}});
 }
 
 TEST_CASE("no more is begun than there is room for") {
@@ -201,3 +216,5 @@ TEST_CASE("in whatever order jobs end, the best part of each rung is promoted in
     }
   }
 }
+
+}  // namespace esper::test::halving_test

@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
+namespace esper::test::progress_test {
+
 using namespace esper::sweep;
 
 namespace {
@@ -49,3 +51,5 @@ TEST_CASE("any number is better than none") {
     CHECK_FALSE(is_better(kNan, kNan, goal));
   }
 }
+
+}  // namespace esper::test::progress_test

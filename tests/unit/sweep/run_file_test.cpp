@@ -4,6 +4,8 @@
 
 #include "sweep/sweep_file.h"
 
+namespace esper::test::run_file_test {
+
 using namespace esper;
 using namespace esper::sweep;
 
@@ -73,3 +75,5 @@ TEST_CASE("problems of a stored sweep and of its run file are found without the 
   CHECK(read_stored_sweep({text, "host: {kind: mlp}\n"}, 0).problems.empty());
   CHECK(read_stored_sweep({text, "epochs: none"}, 0).problems.size() == 1);
 }
+
+}  // namespace esper::test::run_file_test

@@ -4,6 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
+namespace esper::test::summary_test {
+
 using namespace esper::sweep;
 using Catch::Approx;
 
@@ -128,3 +130,5 @@ TEST_CASE("of halving a row is at the highest rung with all seeds, and only rows
   CHECK(summary.best == 1);
   CHECK_FALSE(summary.comparison);
 }
+
+}  // namespace esper::test::summary_test

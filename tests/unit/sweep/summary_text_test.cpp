@@ -3,6 +3,8 @@
 
 #include "sweep/summary.h"
 
+namespace esper::test::summary_text_test {
+
 using namespace esper::sweep;
 
 namespace {
@@ -92,3 +94,5 @@ TEST_CASE("JSON has every figure") {
   CHECK(json.at("rows").at(2).at("seeds").at(0).at("state") == "pending");
   CHECK(json.at("comparison").at("excludes_zero") == true);
 }
+
+}  // namespace esper::test::summary_text_test

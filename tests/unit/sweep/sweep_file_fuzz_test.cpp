@@ -7,6 +7,8 @@
 #include "sweep/expand.h"
 #include "sweep/sweep_file.h"
 
+namespace esper::test::sweep_file_fuzz_test {
+
 using namespace esper;
 using namespace esper::sweep;
 
@@ -52,3 +54,5 @@ TEST_CASE("no mutation of a sweep file crashes the reader; what is accepted expa
   }
   CHECK(accepted > 50);
 }
+
+}  // namespace esper::test::sweep_file_fuzz_test

@@ -5,6 +5,8 @@
 #include "support/temporary_folder.h"
 #include "sweep/sweep_file.h"
 
+namespace esper::test::sweep_file_mistakes_test {
+
 using namespace esper;
 using namespace esper::base;
 using namespace esper::sweep;
@@ -250,3 +252,5 @@ TEST_CASE("nothing is shown of a file that is no run file, and no stream is read
   REQUIRE(stream.size() == 1);
   CHECK(stream[0].starts_with("1:9: config: /dev/stdin "));
 }
+
+}  // namespace esper::test::sweep_file_mistakes_test

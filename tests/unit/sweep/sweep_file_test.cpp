@@ -6,6 +6,8 @@
 #include "support/temporary_folder.h"
 #include "sweep/expand.h"
 
+namespace esper::test::sweep_file_test {
+
 using namespace esper;
 using namespace esper::sweep;
 
@@ -119,3 +121,5 @@ TEST_CASE("load_sweep throws all problems as one error of the configuration") {
     CHECK(error.problems().size() == 1);
   }
 }
+
+}  // namespace esper::test::sweep_file_test

@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <set>
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::action_table_test {
 
 using leyline::SeedOperation;
 using leyline::Stage;
@@ -33,4 +33,4 @@ TEST_CASE("each growing stage has the command that ends it, and no other stage h
   }
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::action_table_test

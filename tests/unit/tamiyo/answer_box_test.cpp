@@ -4,7 +4,7 @@
 #include <memory>
 #include <thread>
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::answer_box_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -60,4 +60,4 @@ TEST_CASE("an answer to a question that nobody asked is dropped") {
   CHECK(!it.box.open());
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::answer_box_test

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "unit/tamiyo/process_lines.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::answer_reader_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -201,4 +201,4 @@ TEST_CASE("a process may use the ids of what the lost one sent, which was not ca
   CHECK(reply->commands.size() == 1);
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::answer_reader_test

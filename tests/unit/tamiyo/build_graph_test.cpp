@@ -9,7 +9,7 @@
 
 #include "unit/tamiyo/observed.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::build_graph_test {
 namespace {
 
 using Catch::Approx;
@@ -188,4 +188,4 @@ TEST_CASE("building leaves the normaliser as it is") {
 }
 
 }  // namespace
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::build_graph_test

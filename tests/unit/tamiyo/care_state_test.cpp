@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::care_state_test {
 
 using nlohmann::json;
 
@@ -46,4 +46,4 @@ TEST_CASE("what a user's program remembers stays its own when a seed is forgotte
   CHECK(read_care(json::parse(rest["shadows"]["random"].get<std::string>())).seeds.empty());
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::care_state_test

@@ -5,7 +5,7 @@
 
 #include "unit/tamiyo/decided_run.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::choice_commands_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -70,4 +70,4 @@ TEST_CASE("a growing seed gets the command of its stage, or is removed") {
   CHECK(operation_of(Action::kCancel) == SeedOperation::kCancel);
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::choice_commands_test

@@ -9,7 +9,7 @@
 
 #include "unit/tamiyo/decided_run.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::choice_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -138,4 +138,4 @@ TEST_CASE("risk is the mean level: low where the lowest level is certain, high w
   CHECK(risk_of(outputs) > 1 - 1e-6);
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::choice_test

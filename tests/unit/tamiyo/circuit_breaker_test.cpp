@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::circuit_breaker_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -56,4 +56,4 @@ TEST_CASE("half-open: enough successes close it, one failure opens it for the wh
   CHECK(breaker == CircuitBreaker{});
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::circuit_breaker_test

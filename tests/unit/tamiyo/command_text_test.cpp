@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "unit/tamiyo/signed_commands.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::command_text_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -113,4 +113,4 @@ TEST_CASE("of 20,000 mutated texts each is rejected, or is a command that can be
   CHECK(accepted < 10'000);
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::command_text_test

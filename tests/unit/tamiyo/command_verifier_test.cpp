@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "unit/tamiyo/signed_commands.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::command_verifier_test {
 namespace {
 
 using R = CommandRejection;
@@ -147,4 +147,4 @@ TEST_CASE("acceptances and rejections are metrics, by reason") {
   CHECK(values.at("kasmina.nonce_ledger.ttl_seconds") == 300);
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::command_verifier_test

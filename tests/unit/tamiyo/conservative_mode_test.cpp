@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::conservative_mode_test {
 
 TEST_CASE("conservative mode is entered once, and left after enough calm evaluations with a closed breaker") {
   ConservativeMode mode;
@@ -29,4 +29,4 @@ TEST_CASE("the evaluation that enters the mode does not leave it") {
   CHECK(update_mode(mode, {.is_calm = true}, 1) == ModeChange::kExited);
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::conservative_mode_test

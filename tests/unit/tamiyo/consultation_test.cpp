@@ -11,7 +11,7 @@
 #include "support/patience.h"
 #include "support/scripted_controller.h"
 
-namespace esper::test {
+namespace esper::test::consultation_test {
 
 using tamiyo::Answer;
 using tamiyo::Consultation;
@@ -263,4 +263,4 @@ TEST_CASE("questions without an answer in time are counted") {
   CHECK(figures.timeouts == timeouts);
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::consultation_test

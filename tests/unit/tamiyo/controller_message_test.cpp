@@ -7,7 +7,7 @@
 #include "unit/tamiyo/observed.h"
 #include "unit/tamiyo/process_lines.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::controller_message_test {
 
 using Catch::Matchers::ContainsSubstring;
 
@@ -100,4 +100,4 @@ TEST_CASE("the start has number 0 and the contract's version beside what the run
   CHECK(start == nlohmann::json{{"number", 0}, {"version", 1}, {"config", {{"epochs", 3}}}});
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::controller_message_test

@@ -5,6 +5,8 @@
 
 #include "tamiyo/graph/coverage.h"
 
+namespace esper::test::coverage_metrics_test {
+
 using namespace esper;
 using namespace esper::tamiyo;
 
@@ -22,3 +24,5 @@ TEST_CASE("each family of inputs has its metric, and what is no family has none"
     CHECK(next++->value == ratio);
   }
 }
+
+}  // namespace esper::test::coverage_metrics_test

@@ -9,7 +9,7 @@
 #include "tamiyo/graph/feature.h"
 #include "unit/tamiyo/observed.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::coverage_test {
 namespace {
 
 Coverage coverage_of(const leyline::Observation& observation) {
@@ -95,4 +95,4 @@ TEST_CASE("nodes that were left out are counted") {
 }
 
 }  // namespace
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::coverage_test

@@ -7,7 +7,7 @@
 #include "leyline/seed_command.h"
 #include "unit/tamiyo/decided_run.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::decision_check_test {
 namespace {
 
 using Kind = DecisionProblem::Kind;
@@ -77,4 +77,4 @@ TEST_CASE("figures that are no numbers, and far too many commands, are malformed
   CHECK(kind_of(many) == Kind::kMalformed);
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::decision_check_test

@@ -4,7 +4,7 @@
 
 #include "unit/tamiyo/decided_run.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::details_test {
 
 TEST_CASE("the details of a decision come back from their text, to the last bit") {
   DecidedRun run;
@@ -46,4 +46,4 @@ TEST_CASE("a text without details is refused") {
   CHECK_FALSE(read_details(R"({"outputs":{"policy_logits":[1]}})"));
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::details_test

@@ -9,7 +9,7 @@
 #include "tamiyo/graph/relation_index.h"
 #include "unit/tamiyo/observed.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::edges_test {
 namespace {
 
 using Catch::Approx;
@@ -148,4 +148,4 @@ TEST_CASE("edges that are built again replace those before") {
 }
 
 }  // namespace
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::edges_test

@@ -7,7 +7,7 @@
 #include "leyline/seed_command.h"
 #include "unit/tamiyo/decided_run.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::evaluation_test {
 namespace {
 
 using leyline::SeedOperation;
@@ -164,4 +164,4 @@ TEST_CASE("the run's own figures are judged where they were measured") {
   CHECK(Evaluated().answer(decided(), {.gradient_conflict = 0.6}).risk_reason == "grad_conflict_high");
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::evaluation_test

@@ -5,7 +5,7 @@
 #include "support/committed_file.h"
 #include "tamiyo/graph/feature.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::feature_markdown_test {
 namespace {
 
 TEST_CASE("docs/policy.md has the table of features") {
@@ -20,4 +20,4 @@ TEST_CASE("docs/policy.md has the table of features") {
 }
 
 }  // namespace
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::feature_markdown_test

@@ -7,7 +7,7 @@
 
 #include "base/names.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::feature_test {
 namespace {
 
 std::vector<std::string> columns_of(NodeType type) {
@@ -62,4 +62,4 @@ TEST_CASE("each feature is described, and each statistic is some feature's") {
 }
 
 }  // namespace
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::feature_test

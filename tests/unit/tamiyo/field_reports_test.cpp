@@ -5,7 +5,7 @@
 
 #include "leyline/seed_command.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::field_reports_test {
 namespace {
 
 using std::chrono::hours;
@@ -123,4 +123,4 @@ TEST_CASE("pending reports are restored exactly") {
   CHECK_THROWS_AS(resumed.load(nlohmann::json::parse("{}")), nlohmann::json::exception);
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::field_reports_test

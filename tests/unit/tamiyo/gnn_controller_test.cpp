@@ -10,7 +10,7 @@
 #include "unit/tamiyo/saved_state.h"
 #include "unit/tamiyo/simulated_run.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::gnn_controller_test {
 namespace {
 
 using leyline::SeedOperation;
@@ -195,4 +195,4 @@ TEST_CASE("measured times are seen only where that is asked for") {
   }
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::gnn_controller_test

@@ -7,7 +7,7 @@
 #include "tamiyo/graph/node_caps.h"
 #include "unit/tamiyo/observed.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::graph_nodes_test {
 namespace {
 
 using Catch::Approx;
@@ -167,4 +167,4 @@ TEST_CASE("nodes that are found again replace those before") {
 }
 
 }  // namespace
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::graph_nodes_test

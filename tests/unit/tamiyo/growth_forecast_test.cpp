@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::growth_forecast_test {
 namespace {
 
 using leyline::Observation;
@@ -91,4 +91,4 @@ TEST_CASE("a contribution counts where no worth was measured") {
   CHECK(forecast_of(seen));
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::growth_forecast_test

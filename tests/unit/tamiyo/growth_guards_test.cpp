@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <vector>
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::growth_guards_test {
 namespace {
 
 TEST_CASE("the shortest life of a seed is the sum of what its gates ask for") {
@@ -87,4 +87,4 @@ TEST_CASE("the guards are asked in order, and a run that ends early is over") {
 }
 
 }  // namespace
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::growth_guards_test

@@ -8,7 +8,7 @@
 #include "tamiyo/graph/node_caps.h"
 #include "tamiyo/graph/relation_index.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::hetero_graph_test {
 namespace {
 
 TEST_CASE("the relations are those that weights are named by, in their order") {
@@ -52,4 +52,4 @@ TEST_CASE("a layer's activation always has a place") {
 }
 
 }  // namespace
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::hetero_graph_test

@@ -13,7 +13,7 @@
 #include "unit/tamiyo/saved_state.h"
 #include "unit/tamiyo/simulated_run.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::heuristic_test {
 namespace {
 
 using leyline::SeedOperation;
@@ -434,4 +434,4 @@ TEST_CASE("the policy none asks for nothing and says so") {
 }
 
 }  // namespace
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::heuristic_test

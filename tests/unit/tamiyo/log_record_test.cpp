@@ -5,7 +5,7 @@
 #include "leyline/seed_command.h"
 #include "unit/tamiyo/decided_run.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::log_record_test {
 
 TEST_CASE("an answer comes back from its record") {
   const Answer late{Answer::Kind::kLate, {}, "no decision within 5 ms", 5.5};
@@ -48,4 +48,4 @@ TEST_CASE("a record has what the policy answered, and what the service made of i
   CHECK(record.observation.current_epoch == 3);
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::log_record_test

@@ -4,7 +4,7 @@
 
 #include "unit/tamiyo/decided_run.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::masks_test {
 namespace {
 
 using leyline::Stage;
@@ -69,4 +69,4 @@ TEST_CASE("a seed that has not begun to be blended in cannot be blended out") {
   CHECK(masks_with(run).allows(Action::kCull));
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::masks_test

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::nonce_ledger_test {
 
 using std::chrono::seconds;
 
@@ -28,4 +28,4 @@ TEST_CASE("the ledger never grows beyond its bound, and counts what it forgot ea
   CHECK(ledger.size() == 1);
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::nonce_ledger_test

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::normaliser_test {
 namespace {
 
 using Catch::Approx;
@@ -110,4 +110,4 @@ TEST_CASE("what is no normaliser is rejected with the reason") {
 }
 
 }  // namespace
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::normaliser_test

@@ -5,7 +5,7 @@
 
 #include "unit/tamiyo/slots.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::periodic_plan_test {
 namespace {
 
 using leyline::Stage;
@@ -74,4 +74,4 @@ TEST_CASE("its state restores the turns, and what comes next can be asked withou
 }
 
 }  // namespace
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::periodic_plan_test

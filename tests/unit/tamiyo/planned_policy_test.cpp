@@ -9,7 +9,7 @@
 #include "unit/tamiyo/saved_state.h"
 #include "unit/tamiyo/simulated_run.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::planned_policy_test {
 namespace {
 
 using leyline::SeedOperation;
@@ -193,4 +193,4 @@ TEST_CASE("a seed that a fork leaves out is not missed, and a damaged state is r
 }
 
 }  // namespace
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::planned_policy_test

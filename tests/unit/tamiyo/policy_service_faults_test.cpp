@@ -17,7 +17,7 @@
 #include "tamiyo/service/policy_service.h"
 #include "unit/tamiyo/decided_run.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::policy_service_faults_test {
 namespace {
 
 using leyline::Decision;
@@ -246,4 +246,4 @@ TEST_CASE("training waits for a policy that hangs until the deadline, and at mos
   CHECK(beyond <= milliseconds(1));
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::policy_service_faults_test

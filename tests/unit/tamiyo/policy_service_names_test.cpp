@@ -14,7 +14,7 @@
 #include "tamiyo/service/policy_service.h"
 #include "unit/tamiyo/observed.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::policy_service_names_test {
 namespace {
 
 using leyline::Decision;
@@ -204,4 +204,4 @@ TEST_CASE("the policy's names of the reference are reported by some situation, o
   CHECK(missing.empty());
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::policy_service_names_test

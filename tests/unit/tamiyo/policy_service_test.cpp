@@ -14,7 +14,7 @@
 #include "support/scripted_controller.h"
 #include "unit/tamiyo/decided_run.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::policy_service_test {
 namespace {
 
 using leyline::Decision;
@@ -177,4 +177,4 @@ TEST_CASE("a rejected command, and one that the run's end leaves unobserved, end
   CHECK(it.service.reports().kept().size() == 2);
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::policy_service_test

@@ -17,7 +17,7 @@
 #include "tamiyo/service/policy_service.h"
 #include "unit/tamiyo/controller_program.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::process_controller_faults_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -177,4 +177,4 @@ TEST_CASE("training waits for an answer, and for a process that is started again
   CHECK(beyond <= milliseconds(1));
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::process_controller_faults_test

@@ -18,7 +18,7 @@
 #include "unit/tamiyo/controller_program.h"
 #include "unit/tamiyo/decided_run.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::process_controller_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -176,4 +176,4 @@ TEST_CASE("the service waits no longer than its deadline for a process that hang
   CHECK(service.evaluate(run.now).evaluation.answer.kind == Kind::kBreakerOpen);
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::process_controller_test

@@ -6,7 +6,7 @@
 
 #include "unit/tamiyo/slots.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::random_plan_test {
 namespace {
 
 struct Drawn {
@@ -84,4 +84,4 @@ TEST_CASE("what comes next is known, since the draws are") {
 }
 
 }  // namespace
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::random_plan_test

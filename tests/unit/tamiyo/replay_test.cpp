@@ -14,7 +14,7 @@
 #include "unit/tamiyo/decided_run.h"
 #include "unit/tamiyo/simulated_run.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::replay_test {
 namespace {
 
 constexpr int kLongRun = 1000;
@@ -134,4 +134,4 @@ TEST_CASE("a policy whose state is of another kind decides as it is") {
   CHECK(made.decision->reason == "as it is");
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::replay_test

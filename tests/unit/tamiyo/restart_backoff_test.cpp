@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::restart_backoff_test {
 
 using std::chrono::milliseconds;
 using std::chrono::minutes;
@@ -23,4 +23,4 @@ TEST_CASE("a lost process is started again at once, then later and later, at mos
   CHECK(backoff.not_before == now);
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::restart_backoff_test

@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::risk_test {
 namespace {
 
 using leyline::Level;
@@ -182,4 +182,4 @@ TEST_CASE("each rule with an event has one of its own name, and all but coverage
   for (const auto& name : names) CHECK(names.count(name) == (name == "degraded_inputs" ? 2U : 1U));
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::risk_test

@@ -12,7 +12,7 @@
 #include "support/scripted_controller.h"
 #include "unit/tamiyo/decided_run.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::run_policy_test {
 namespace {
 
 std::unique_ptr<Consultation> culler() {
@@ -161,4 +161,4 @@ TEST_CASE("shadows go on from their states; one that is new, or cannot read its 
   CHECK(later->state() == R"({"epoch":7,"shadows":{"random":"{}"}})");
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::run_policy_test

@@ -4,7 +4,7 @@
 
 #include "unit/tamiyo/slots.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::schedule_plan_test {
 namespace {
 
 using leyline::Stage;
@@ -73,4 +73,4 @@ TEST_CASE("what comes next is all that one epoch's lines germinate at free slots
 }
 
 }  // namespace
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::schedule_plan_test

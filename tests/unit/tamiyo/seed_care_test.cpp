@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::seed_care_test {
 namespace {
 
 using leyline::Decision;
@@ -90,4 +90,4 @@ TEST_CASE("a seed is stale when nothing better is shown, whatever single accurac
   }
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::seed_care_test

@@ -11,7 +11,7 @@
 #include "unit/tamiyo/decided_run.h"
 #include "unit/tamiyo/signed_commands.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::serve_test {
 namespace {
 
 using leyline::Decision;
@@ -118,4 +118,4 @@ TEST_CASE("a question without an observation says whether the state is one to go
   CHECK(reply.answer.state == nlohmann::json{{"epoch", 9}});
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::serve_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::service_settings_test {
+
 using namespace esper;
 using namespace esper::tamiyo;
 
@@ -55,3 +57,5 @@ TEST_CASE("each threshold of the run file has its rule") {
   CHECK(read.reports.window_epochs == 5);
   CHECK(read.reports.retention == std::chrono::hours(6));
 }
+
+}  // namespace esper::test::service_settings_test

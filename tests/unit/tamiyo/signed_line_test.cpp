@@ -4,7 +4,7 @@
 
 #include "unit/tamiyo/signed_commands.h"
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::signed_line_test {
 
 TEST_CASE("a line is a code, a blank and the text, and whoever has the key can check it") {
   const auto line = answer_line("{\"number\":1}", test_key());
@@ -36,4 +36,4 @@ TEST_CASE("what has another form is no line of a controller") {
   CHECK(split_line(code + " "));
 }
 
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::signed_line_test

@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-namespace esper::tamiyo {
+namespace esper::tamiyo::stage_rules_test {
 namespace {
 
 using leyline::SeedFigures;
@@ -159,4 +159,4 @@ TEST_CASE("a seed is stale only after the epochs that its gate wants, and never 
 }
 
 }  // namespace
-}  // namespace esper::tamiyo
+}  // namespace esper::tamiyo::stage_rules_test

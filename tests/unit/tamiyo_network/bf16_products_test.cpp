@@ -8,7 +8,7 @@
 #include "tamiyo/network/agreement.h"
 #include "tamiyo/network/sample_graphs.h"
 
-namespace esper::test {
+namespace esper::test::bf16_products_test {
 
 using tamiyo::Agreement;
 using tamiyo::dense_weights;
@@ -77,4 +77,4 @@ TEST_CASE("a network in bf16 needs half the memory for its layers") {
   }
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::bf16_products_test

@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+namespace esper::test::caps_test {
+
 using namespace esper::tamiyo;
 
 namespace {
@@ -37,3 +39,5 @@ TEST_CASE("a graph fits caps that are nowhere below its counts") {
 TEST_CASE("caps as text") {
   CHECK(to_text({1, 4, 8, 16, 4, 4}) == "1 global, 4 seed, 8 blueprint, 16 layer, 4 activation, 4 parameter");
 }
+
+}  // namespace esper::test::caps_test

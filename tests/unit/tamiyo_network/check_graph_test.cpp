@@ -4,6 +4,8 @@
 
 #include "tamiyo/network/policy_network.h"
 
+namespace esper::test::check_graph_test {
+
 using namespace esper::tamiyo;
 
 namespace {
@@ -51,3 +53,5 @@ TEST_CASE("each edge has two ends and its attributes") {
   graph.edges[0].attributes.pop_back();
   CHECK(problem_of(graph) == "graph: global___influences___seed has 1 sources, 1 targets and 2 attributes");
 }
+
+}  // namespace esper::test::check_graph_test

@@ -8,6 +8,8 @@
 #include "tamiyo/network/compiled_controller.h"
 #include "with_python.h"
 
+namespace esper::test::compiled_controller_package_test {
+
 using namespace esper;
 using namespace esper::tamiyo;
 
@@ -43,3 +45,5 @@ TEST_CASE("questions after the first of a size are answered by the compiled netw
   resumed.decide({});
   CHECK(conversation.answer == folded);
 }
+
+}  // namespace esper::test::compiled_controller_package_test

@@ -6,6 +6,8 @@
 #include "asking_controller.h"
 #include "base/error.h"
 
+namespace esper::test::compiled_controller_test {
+
 using namespace esper;
 using namespace esper::tamiyo;
 
@@ -57,3 +59,5 @@ TEST_CASE("a state with a size that no graph has is refused") {
     CHECK_THROWS_AS(controller.load_state(std::string("{\"compiled_sizes\": ") + sizes + "}"), base::Error);
   }
 }
+
+}  // namespace esper::test::compiled_controller_test

@@ -6,6 +6,8 @@
 #include "tamiyo/network/policy_network.h"
 #include "tamiyo/network/unfolded_network.h"
 
+namespace esper::test::folded_network_test {
+
 using namespace esper;
 using namespace esper::tamiyo;
 
@@ -57,3 +59,5 @@ TEST_CASE("the schedule is ordered and within 0 and 1") {
   CHECK(outputs.seed_scores.size() == 2);
   CHECK(outputs.blueprint_scores.size() == 3);
 }
+
+}  // namespace esper::test::folded_network_test

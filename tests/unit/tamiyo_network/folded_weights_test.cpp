@@ -5,6 +5,8 @@
 
 #include "outputs.h"
 
+namespace esper::test::folded_weights_test {
+
 using namespace esper;
 using namespace esper::tamiyo;
 
@@ -41,3 +43,5 @@ TEST_CASE("each node type has its own columns of features") {
   CHECK(first_feature(NodeType::kBlueprint) == 30);
   CHECK(first_feature(NodeType::kParameter) + kNodeFeatures.back() == kFeatureColumns);
 }
+
+}  // namespace esper::test::folded_weights_test

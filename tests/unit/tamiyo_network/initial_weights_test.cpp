@@ -7,6 +7,8 @@
 #include "outputs.h"
 #include "tamiyo/network/policy_network.h"
 
+namespace esper::test::initial_weights_test {
+
 using namespace esper;
 using namespace esper::tamiyo;
 
@@ -43,3 +45,5 @@ TEST_CASE("initial weights have the ranges of PyTorch Geometric's") {
   CHECK(at::equal(weights.at("encoders.layer.2.weight"), at::ones({256})));
   CHECK(is_close_below(largest("policy_params.0.weight"), 1 / std::sqrt(128.0)));
 }
+
+}  // namespace esper::test::initial_weights_test

@@ -7,6 +7,8 @@
 #include "tamiyo/network/network_compiler.h"
 #include "with_python.h"
 
+namespace esper::test::network_compiler_package_test {
+
 using namespace esper;
 using namespace esper::tamiyo;
 
@@ -38,3 +40,5 @@ TEST_CASE("the compiled network agrees, and the next one takes it from the cache
     }
   }
 }
+
+}  // namespace esper::test::network_compiler_package_test

@@ -5,6 +5,8 @@
 #include "outputs.h"
 #include "support/temporary_folder.h"
 
+namespace esper::test::network_compiler_test {
+
 using namespace esper;
 using namespace esper::tamiyo;
 
@@ -52,3 +54,5 @@ TEST_CASE("the full graph fills its caps and is one that the network takes") {
   CHECK(network.run(graph));
   CHECK(caps_for(graph).value() == kOthers);
 }
+
+}  // namespace esper::test::network_compiler_test

@@ -4,6 +4,8 @@
 
 #include "outputs.h"
 
+namespace esper::test::padded_network_test {
+
 using namespace esper;
 using namespace esper::tamiyo;
 
@@ -57,3 +59,5 @@ TEST_CASE("the recorded network has the eager one's bits") {
     CHECK(test::flat(recorded.run(small_graph(seed)).value()) == test::flat(eager.run(small_graph(seed)).value()));
   }
 }
+
+}  // namespace esper::test::padded_network_test

@@ -10,6 +10,8 @@
 #include "tamiyo/network/initial_weights.h"
 #include "tamiyo/network/policy_file.h"
 
+namespace esper::test::policy_file_fuzz_test {
+
 using namespace esper;
 using namespace esper::tamiyo;
 
@@ -77,3 +79,5 @@ TEST_CASE("100,000 mutated policy files: each is refused with a reason, or has t
   }
   CHECK(refused > kMutations * 9 / 10);
 }
+
+}  // namespace esper::test::policy_file_fuzz_test

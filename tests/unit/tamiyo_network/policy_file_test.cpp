@@ -12,6 +12,8 @@
 #include "support/temporary_folder.h"
 #include "tamiyo/network/initial_weights.h"
 
+namespace esper::test::policy_file_test {
+
 using namespace esper;
 using namespace esper::tamiyo;
 using Catch::Matchers::ContainsSubstring;
@@ -212,3 +214,5 @@ TEST_CASE("weights that are drawn otherwise than when the file was made are foun
   REQUIRE(!whole);
   CHECK_THAT(whole.error(), ContainsSubstring("draws weights otherwise"));
 }
+
+}  // namespace esper::test::policy_file_test

@@ -7,6 +7,8 @@
 #include "tamiyo/network/bf16_products.h"
 #include "tamiyo/network/policy_network.h"
 
+namespace esper::test::policy_network_gpu_test {
+
 using namespace esper;
 using namespace esper::tamiyo;
 
@@ -49,3 +51,5 @@ TEST_CASE("on a card the network decides under autocast as in fp32") {
   CHECK(agree(found));
   CHECK(found.largest_difference > 1e-4F);
 }
+
+}  // namespace esper::test::policy_network_gpu_test

@@ -7,6 +7,8 @@
 #include "tamiyo/network/initial_weights.h"
 #include "unit/tamiyo/simulated_run.h"
 
+namespace esper::test::policy_network_test {
+
 using namespace esper;
 using namespace esper::tamiyo;
 
@@ -56,3 +58,5 @@ TEST_CASE("a controller with a fresh network waits; one whose policy head prefer
     CHECK(run.history.empty() != germinates);
   }
 }
+
+}  // namespace esper::test::policy_network_test

@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+namespace esper::test::provenance_test {
+
 using namespace esper::tamiyo;
 using Catch::Matchers::ContainsSubstring;
 
@@ -37,3 +39,5 @@ TEST_CASE("provenance that is none is refused with the field") {
   CHECK_THAT(problem(R"({"runs": [{"decisions": -1}]})"), ContainsSubstring("runs[0].decisions"));
   CHECK_THAT(problem(R"({"method": "imitation", "trust": "me"})"), ContainsSubstring("trust"));
 }
+
+}  // namespace esper::test::provenance_test

@@ -4,6 +4,8 @@
 
 #include "tamiyo/network/check_graph.h"
 
+namespace esper::test::sample_graphs_test {
+
 using namespace esper::tamiyo;
 
 TEST_CASE("the sample graphs have 8, 30 and 100 nodes, are ones that the network takes, and come again") {
@@ -24,3 +26,5 @@ TEST_CASE("no sample weight is zero or constant") {
     if (tensor.numel() > 1) CHECK(tensor.min().item<float>() < tensor.max().item<float>());
   }
 }
+
+}  // namespace esper::test::sample_graphs_test

@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <set>
 
+namespace esper::test::tensor_names_test {
+
 using namespace esper::tamiyo;
 
 namespace {
@@ -45,3 +47,5 @@ TEST_CASE("names and shapes as in its state_dict") {
   CHECK(shape_of("convs.3.convs.<seed___peer___seed>.lin_edge.weight") == Shape{512, 3});
   CHECK(shape_of("schedule_params.2.weight") == Shape{2, 64});
 }
+
+}  // namespace esper::test::tensor_names_test

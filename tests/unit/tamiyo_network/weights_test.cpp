@@ -6,6 +6,8 @@
 
 #include "tamiyo/network/initial_weights.h"
 
+namespace esper::test::weights_test {
+
 using namespace esper::tamiyo;
 
 TEST_CASE("a fingerprint changes with any bit of the weights") {
@@ -19,3 +21,5 @@ TEST_CASE("a fingerprint changes with any bit of the weights") {
   weights["value.bias"] = at::full({1}, 0.0);
   CHECK(fingerprint(weights) != negative);
 }
+
+}  // namespace esper::test::weights_test

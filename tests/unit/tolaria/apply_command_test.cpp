@@ -10,6 +10,8 @@
 #include "support/growing_model.h"
 #include "unit/tolaria/network_output.h"
 
+namespace esper::test::apply_command_test {
+
 using namespace esper;
 using namespace esper::tests;
 using config::Lane;
@@ -271,3 +273,5 @@ TEST_CASE("the first moments of a widening that fossilised are those that the wi
     CHECK(relative_change(is.at("optimizer.exp_avg." + id), wanted.at("optimizer.exp_avg." + id)) < 1e-4);
   }
 }
+
+}  // namespace esper::test::apply_command_test

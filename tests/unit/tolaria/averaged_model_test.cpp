@@ -18,7 +18,7 @@
 #include "support/grown_network.h"
 #include "support/run_fixture.h"
 
-namespace esper::test {
+namespace esper::test::averaged_model_test {
 
 using tolaria::AveragedModel;
 using tolaria::kStatisticsSamples;
@@ -264,4 +264,4 @@ TEST_CASE("statistics read at most one epoch and a bounded number of samples, an
   CHECK(batches_read(plain, *plain.train_data) == 0);
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::averaged_model_test

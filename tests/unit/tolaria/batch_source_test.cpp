@@ -6,7 +6,7 @@
 
 #include "support/run_fixture.h"
 
-namespace esper::test {
+namespace esper::test::batch_source_test {
 
 using step::Microbatch;
 using tolaria::BatchSource;
@@ -104,4 +104,4 @@ TEST_CASE("the epoch's wait for batches is what the ledger gave to it") {
 }
 
 }  // namespace
-}  // namespace esper::test
+}  // namespace esper::test::batch_source_test

@@ -16,7 +16,7 @@
 #include "support/temporary_folder.h"
 #include "unit/storage/fault_loop.h"
 
-namespace esper::test {
+namespace esper::test::checkpoint_store_test {
 
 using tolaria::best_checkpoint;
 using tolaria::CheckpointImage;
@@ -476,4 +476,4 @@ TEST_CASE("what a full disk cannot take leaves nothing half written") {
   }
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::checkpoint_store_test

@@ -11,7 +11,7 @@
 #include "support/faulty_file_system.h"
 #include "support/step_fixture.h"
 
-namespace esper::test {
+namespace esper::test::checkpoint_test {
 
 using tolaria::CheckpointImage;
 using tolaria::copy_to_cpu;
@@ -207,4 +207,4 @@ TEST_CASE("what is not finite is named") {
   CHECK(first_not_finite(image) == "run.json: /controller/values/1");
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::checkpoint_test

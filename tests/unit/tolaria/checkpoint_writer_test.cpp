@@ -9,7 +9,7 @@
 #include "support/checkpoint_fixture.h"
 #include "support/faulty_file_system.h"
 
-namespace esper::test {
+namespace esper::test::checkpoint_writer_test {
 
 using tolaria::CheckpointImage;
 using tolaria::CheckpointStore;
@@ -186,4 +186,4 @@ TEST_CASE("a disk that hangs does not keep the process from ending") {
   }
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::checkpoint_writer_test

@@ -7,7 +7,7 @@
 
 #include "tolaria/run/run_progress.h"
 
-namespace esper::tolaria {
+namespace esper::tolaria::control_record_test {
 namespace {
 
 ControlRecord some_record() {
@@ -60,4 +60,4 @@ TEST_CASE("a control without its tensors, or with others, cannot be restored") {
 }
 
 }  // namespace
-}  // namespace esper::tolaria
+}  // namespace esper::tolaria::control_record_test

@@ -11,7 +11,7 @@
 #include "support/run_fixture.h"
 #include "support/step_fixture.h"
 
-namespace esper::test {
+namespace esper::test::control_test {
 
 using tolaria::CheckpointImage;
 using tolaria::control_length;
@@ -289,4 +289,4 @@ TEST_CASE("a control that runs out of memory is rejected, what it trained counts
   CHECK(steps > 0);
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::control_test

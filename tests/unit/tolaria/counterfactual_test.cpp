@@ -11,7 +11,7 @@
 #include "support/run_fixture.h"
 #include "tolaria/evaluation/measure.h"
 
-namespace esper::test {
+namespace esper::test::counterfactual_test {
 
 using step::follow_structure;
 using tolaria::BudgetLimit;
@@ -352,4 +352,4 @@ TEST_CASE("a seed's value survives a checkpoint") {
   CHECK_FALSE(kasmina::export_seed_states(other.model->network.state()).at(0).figures.shapley_half_width_points);
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::counterfactual_test

@@ -9,7 +9,7 @@
 #include "support/run_fixture.h"
 #include "tolaria/report/run_report.h"
 
-namespace esper::test {
+namespace esper::test::decision_file_test {
 
 using tolaria::DecisionFile;
 
@@ -82,4 +82,4 @@ TEST_CASE("a run logs each decision before the checkpoint that follows it, and i
   CHECK(std::get<leyline::DecisionProcess>(*process).config == config::resolved_yaml(it.facts.config));
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::decision_file_test

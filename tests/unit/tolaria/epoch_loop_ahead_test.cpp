@@ -5,7 +5,7 @@
 #include "device/rng.h"
 #include "support/run_fixture.h"
 
-namespace esper::test {
+namespace esper::test::epoch_loop_ahead_test {
 
 using step::build_model;
 using step::step_settings;
@@ -77,4 +77,4 @@ TEST_CASE("a run with structures prepared ahead trains the same bits, and its ch
   CHECK(without.events("tolaria.growth_prepared").empty());
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::epoch_loop_ahead_test

@@ -15,7 +15,7 @@
 #include "tolaria/report/run_report.h"
 #include "tolaria/summary.h"
 
-namespace esper::test {
+namespace esper::test::epoch_loop_ledger_test {
 
 using base::Interrupt;
 using tolaria::report_end;
@@ -124,4 +124,4 @@ TEST_CASE("an interrupted run's account is whole, and its trace too") {
   CHECK(counts["checkpoint"] >= 1);
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::epoch_loop_ledger_test

@@ -8,7 +8,7 @@
 #include "tolaria/evaluation/measure.h"
 #include "tolaria/summary.h"
 
-namespace esper::test {
+namespace esper::test::epoch_loop_test {
 
 using step::Microbatch;
 using step::read_metrics;
@@ -220,4 +220,4 @@ TEST_CASE("what a checkpoint says of its place in the run is exact") {
   CHECK(image.run.at("controller") == "{\"epoch\":1}");
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::epoch_loop_test

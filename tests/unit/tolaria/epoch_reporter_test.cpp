@@ -10,7 +10,7 @@
 #include "support/run_fixture.h"
 #include "tolaria/report/epoch_metrics.h"
 
-namespace esper::test {
+namespace esper::test::epoch_reporter_test {
 
 using tolaria::seed_metrics;
 
@@ -252,4 +252,4 @@ TEST_CASE("a seed has its share in the epoch packet and a packet of its own") {
   CHECK(own.system_health.indicators.at("step_index") == "24");
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::epoch_reporter_test

@@ -10,6 +10,8 @@
 #include "support/growing_model.h"
 #include "unit/tolaria/network_output.h"
 
+namespace esper::test::fold_state_test {
+
 using namespace esper;
 using namespace esper::tests;
 using leyline::SeedOperation;
@@ -271,3 +273,5 @@ TEST_CASE("while alpha goes down no parameter of the seed moves, its gate's incl
     CHECK_FALSE(at::equal(after.at("host.head.weight"), before.at("host.head.weight")));
   }
 }
+
+}  // namespace esper::test::fold_state_test

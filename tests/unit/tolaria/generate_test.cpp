@@ -4,10 +4,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-namespace esper::test {
+namespace esper::test::generate_test {
 
 using tolaria::draw_token;
-using tolaria::Sampling;
+using tolaria::TokenSampling;
 
 TEST_CASE("a token is drawn as often as its probability says") {
   // Probabilities 1/2, 1/4, 1/4 in the order of the likeliest: token 1, then 0 and 2.
@@ -32,4 +32,4 @@ TEST_CASE("temperature and top_k narrow what is drawn") {
   CHECK(draw_token(logits, {.top_k = 9}, 0.999) == 0);
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::generate_test

@@ -14,7 +14,7 @@
 #include "support/failing_allocator.h"
 #include "support/run_fixture.h"
 
-namespace esper::test {
+namespace esper::test::good_state_test {
 
 using tolaria::RunOutcome;
 
@@ -370,4 +370,4 @@ TEST_CASE("an alpha outside 0..1 is refused where it can come in: the configurat
   }
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::good_state_test

@@ -9,7 +9,7 @@
 #include "storage/journal.h"
 #include "support/run_fixture.h"
 
-namespace esper::test {
+namespace esper::test::growth_check_test {
 
 using tolaria::check_growth;
 using tolaria::CheckpointImage;
@@ -137,4 +137,4 @@ TEST_CASE("a checkpoint that the journal contradicts is an error that says what 
   CHECK_THAT(check_growth({}, *image).error(), ContainsSubstring("no growth records"));
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::growth_check_test

@@ -12,7 +12,7 @@
 #include "support/run_fixture.h"
 #include "tolaria/growth/growth.h"
 
-namespace esper::test {
+namespace esper::test::growth_overlap_test {
 
 using tolaria::RunOutcome;
 
@@ -197,4 +197,4 @@ TEST_CASE("a policy is asked as often as the run file says, and after the last e
   CHECK(it.values("tolaria.mode.conservative") == std::vector<double>{0, 0, 0, 0, 0});
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::growth_overlap_test

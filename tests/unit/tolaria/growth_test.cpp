@@ -8,7 +8,7 @@
 
 #include "support/run_fixture.h"
 
-namespace esper::test {
+namespace esper::test::growth_test {
 
 using tolaria::RunOutcome;
 
@@ -305,4 +305,4 @@ TEST_CASE("a seed with a schedule of its own reports its own learning rate") {
   CHECK(of_seed == Approx(0.025));
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::growth_test

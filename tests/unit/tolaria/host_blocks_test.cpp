@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace esper::tolaria {
+namespace esper::tolaria::host_blocks_test {
 namespace {
 
 using kasmina::NamedTensor;
@@ -121,4 +121,4 @@ TEST_CASE("a slot gets its kind of feature, and its blueprints their sizes") {
 }
 
 }  // namespace
-}  // namespace esper::tolaria
+}  // namespace esper::tolaria::host_blocks_test

@@ -6,7 +6,7 @@
 
 #include "tolaria/evaluation/task_figures.h"
 
-namespace esper::test {
+namespace esper::test::host_counts_test {
 
 using Catch::Approx;
 using config::Task;
@@ -61,4 +61,4 @@ TEST_CASE("errors are summed by output in loops as by operators") {
   CHECK(many.by_metric.at(config::Metric::kMae) * kMany == Approx(few.by_metric.at(config::Metric::kMae) * kFew));
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::host_counts_test

@@ -9,7 +9,7 @@
 #include "storage/file_tools.h"
 #include "support/run_fixture.h"
 
-namespace esper::test {
+namespace esper::test::live_changes_test {
 
 using history::accepted_changes;
 using history::pending_requests;
@@ -243,4 +243,4 @@ TEST_CASE("without requests, an epoch's begin looks into the folder once") {
   CHECK(it.files.calls() == before + 1);
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::live_changes_test

@@ -7,7 +7,7 @@
 #include "step/ema.h"
 #include "support/run_fixture.h"
 
-namespace esper::test {
+namespace esper::test::measure_test {
 
 using step::EmaScope;
 using step::train_step;
@@ -113,4 +113,4 @@ TEST_CASE("a signal ends a measurement, and says that it is not whole") {
   CHECK(measured.accuracy_at_full.empty());
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::measure_test

@@ -6,7 +6,7 @@
 #include "leyline/telemetry.h"
 #include "support/memory_sink.h"
 
-namespace esper::test {
+namespace esper::test::outbox_test {
 
 using tolaria::Outbox;
 using tolaria::RunProgress;
@@ -77,4 +77,4 @@ TEST_CASE("events go with the packet that takes them, and with no other; the tra
   CHECK(it.outbox.new_event_packet().events.empty());
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::outbox_test

@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <memory>
 
-namespace esper::test {
+namespace esper::test::run_facts_test {
 
 using tolaria::RunFacts;
 using tolaria::RunProgress;
@@ -49,4 +49,4 @@ TEST_CASE("a run's time is that of its earlier processes and of this one") {
   CHECK(facts.wall_s(progress) == 12.5);
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::run_facts_test

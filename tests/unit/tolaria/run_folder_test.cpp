@@ -8,7 +8,7 @@
 #include "storage/file_tools.h"
 #include "unit/storage/fault_loop.h"
 
-namespace esper::test {
+namespace esper::test::run_folder_test {
 
 using tolaria::create_run_folder;
 using tolaria::new_run_path;
@@ -151,4 +151,4 @@ TEST_CASE("names of runs carry the time and never meet") {
   CHECK(new_run_path(files, "/runs", "digits", kWall) == first + "-3");
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::run_folder_test

@@ -14,7 +14,7 @@
 #include "tolaria/checkpoint/checkpoint_store.h"
 #include "tolaria/checkpoint/growth_check.h"
 
-namespace esper::test {
+namespace esper::test::run_journal_test {
 
 using lanes::lane_record_json;
 using lanes::read_lane_log;
@@ -208,4 +208,4 @@ TEST_CASE("damaged lane records are counted and ignored") {
   CHECK(log.at("s", 9)->key == key_of(1));
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::run_journal_test

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-namespace esper::test {
+namespace esper::test::run_progress_test {
 
 using config::Metric;
 using tolaria::BestEpoch;
@@ -170,4 +170,4 @@ TEST_CASE("progress of a checkpoint that knows the loss alone goes on, and any e
   CHECK(record_epoch(progress, {}, {0.6, 0, {{Metric::kF1, 0.1}}}, {.best = Metric::kF1}));
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::run_progress_test

@@ -6,7 +6,7 @@
 
 #include "support/run_fixture.h"
 
-namespace esper::test {
+namespace esper::test::run_report_test {
 
 using tolaria::LastState;
 using tolaria::report_failure;
@@ -87,4 +87,4 @@ TEST_CASE("a run that an exception ended says whether its state is saved") {
   }
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::run_report_test

@@ -11,7 +11,7 @@
 #include "support/run_fixture.h"
 #include "tolaria/summary.h"
 
-namespace esper::test {
+namespace esper::test::saver_test {
 
 using tolaria::best_checkpoint;
 using tolaria::BestEpoch;
@@ -263,4 +263,4 @@ TEST_CASE("a state that is not finite is never saved, and the run says which ten
   CHECK(list_checkpoints(it.files, kCheckpoints).empty());
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::saver_test

@@ -4,7 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
-namespace esper::test {
+namespace esper::test::score_test {
 
 using Catch::Approx;
 using config::Metric;
@@ -149,4 +149,4 @@ TEST_CASE("several configurations of a network are scored side by side") {
   CHECK(scores[1].by_sample.equal(second.by_sample));
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::score_test

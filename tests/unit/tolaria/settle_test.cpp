@@ -9,7 +9,7 @@
 #include "kasmina/network/network_seeds.h"
 #include "support/run_fixture.h"
 
-namespace esper::test {
+namespace esper::test::settle_test {
 
 using tolaria::CheckpointImage;
 using tolaria::fate_of;
@@ -236,4 +236,4 @@ TEST_CASE("each kind of evidence has its own demand") {
   CHECK_FALSE(fate_of(seed, large, gates).is_kept);
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::settle_test

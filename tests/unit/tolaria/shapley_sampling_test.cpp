@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "support/games.h"
 
-namespace esper::test {
+namespace esper::test::shapley_sampling_test {
 
 using tolaria::all_players;
 using tolaria::Coalition;
@@ -241,4 +241,4 @@ TEST_CASE("sixty-four players have too many orders to list and coalitions to kno
   CHECK_THROWS_AS(sample(game, {.players = 65}, coalition_values), base::Error);
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::shapley_sampling_test

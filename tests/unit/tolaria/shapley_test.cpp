@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "support/games.h"
 
-namespace esper::test {
+namespace esper::test::shapley_test {
 
 using tolaria::all_players;
 using tolaria::Coalition;
@@ -129,4 +129,4 @@ TEST_CASE("coalitions of too many players are refused, of many they are sets of 
   CHECK_THROWS_AS(interaction_contrast(3, 1, 1), base::Error);
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::shapley_test

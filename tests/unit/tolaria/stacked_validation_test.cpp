@@ -8,7 +8,7 @@
 #include "kasmina/network/network_stacked.h"
 #include "support/grown_network.h"
 
-namespace esper::test {
+namespace esper::test::stacked_validation_test {
 
 using step::Microbatch;
 using tolaria::NextBatch;
@@ -131,4 +131,4 @@ TEST_CASE("a stacked pass stops between pieces on request, and then has no value
   CHECK(stacked(*network, {}, 256).targets == 0);
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::stacked_validation_test

@@ -7,7 +7,7 @@
 
 #include "support/run_fixture.h"
 
-namespace esper::test {
+namespace esper::test::summary_test {
 
 using tolaria::exit_code_of;
 using tolaria::list_checkpoints;
@@ -105,4 +105,4 @@ TEST_CASE("each way for a run to end has its status and its exit code") {
   check({Kind::kNotSaved, SIGTERM, ""}, "not_saved", ExitCode::kResources);
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::summary_test

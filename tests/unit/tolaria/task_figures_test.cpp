@@ -4,7 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-namespace esper::test {
+namespace esper::test::task_figures_test {
 
 using Catch::Approx;
 using config::Metric;
@@ -114,4 +114,4 @@ TEST_CASE("language: accuracy, top 5 and the exponential of the loss") {
   CHECK(found.classes.empty());
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::task_figures_test

@@ -7,6 +7,8 @@
 #include "step/ema.h"
 #include "support/step_fixture.h"
 
+namespace esper::test::validate_test {
+
 using namespace esper::base;
 using namespace esper::step;
 using namespace esper::tolaria;
@@ -129,3 +131,5 @@ TEST_CASE("averaged parameters stand in for validation only") {
   const EmaScope scope(without.state);
   CHECK(same_bits(without.net.w1, SmallNet::make().w1));
 }
+
+}  // namespace esper::test::validate_test

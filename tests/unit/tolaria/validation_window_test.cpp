@@ -6,7 +6,7 @@
 
 #include "tolaria/run/run_progress.h"
 
-namespace esper::test {
+namespace esper::test::validation_window_test {
 
 using tolaria::changes_of;
 using tolaria::restore_tensors;
@@ -96,4 +96,4 @@ TEST_CASE("a progress carries its tensors, and takes them back to the bit; a che
   CHECK_FALSE(restore_tensors(none, broken));
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::validation_window_test

@@ -9,7 +9,7 @@
 #include "kasmina/network/network_seeds.h"
 #include "support/run_fixture.h"
 
-namespace esper::test {
+namespace esper::test::worth_test {
 
 using tolaria::compare_with_controls;
 using tolaria::ControlRecord;
@@ -141,4 +141,4 @@ TEST_CASE("the control of a seed that is gone is dropped without a word") {
   CHECK(t.record.seeds.empty());
 }
 
-}  // namespace esper::test
+}  // namespace esper::test::worth_test

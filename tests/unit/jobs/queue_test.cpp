@@ -1,0 +1,150 @@
+#include "jobs/queue/queue.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "jobs/database/schema.h"
+#include "support/temporary_folder.h"
+
+namespace esper::test::queue_test {
+
+using namespace esper::jobs;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// A queue whose loop runs only what is due: no job begins in it unless `run` is called.
+struct SmallQueue {
+  TemporaryFolder folder;
+  boost::asio::io_context loop;
+  JobStore store{open_database(folder / "jobs.db")};
+  Sweeps sweeps{store};
+  QueueSetup setup{
+      .attempts = {folder / "jobs", "/bin/false", std::chrono::seconds(1), 1 << 20}, .restarts = {}, .scheduler = {}};
+  Queue queue{loop, store, sweeps, setup, [](const Job&) {}};
+
+  Job submit(const std::string& run_dir = "", const std::vector<JobId>& after = {}) {
+    Submission submission{.name = "digits", .config = "seed: 1\nepochs: 3\n", .folder = "/", .run_dir = run_dir};
+    submission.runs_dir = folder / "runs";
+    submission.after = after;
+    submission.hold = true;
+    const auto made = queue.submit(submission, 7);
+    REQUIRE(made);
+    return made->front();
+  }
+  // As another daemon left it.
+  void put(Job job, JobState state) {
+    for (const JobState next : {JobState::kQueued, JobState::kStarting, JobState::kRunning, state}) {
+      job.state = next;
+      if (next == JobState::kStarting) ++job.attempts;
+      store.save(job);
+      if (next == state) return;
+    }
+  }
+  void run() {
+    loop.restart();
+    loop.poll();
+  }
+  JobState state_of(JobId id) { return store.find(id)->state; }
+};
+
+}  // namespace
+
+TEST_CASE("a run folder is one text, however it is written, and one unfinished job's") {
+  SmallQueue room;
+  const std::string run = room.folder / "run";
+  CHECK(room.submit(run + "/./").run_dir == run);
+  Submission second{.name = "second", .config = "seed: 1\n", .folder = "/", .run_dir = run + "//"};
+  const auto made = room.queue.submit(second, 7);
+  REQUIRE_FALSE(made);
+  CHECK_THAT(made.error(), ContainsSubstring("is the run folder of job 1, which has not ended"));
+}
+
+TEST_CASE("a job is not retried in a run folder that a later job has trained in") {
+  SmallQueue room;
+  const std::string run = room.folder / "run";
+  room.put(room.submit(run), JobState::kFailed);
+  room.put(room.submit(run), JobState::kSucceeded);
+  const auto retried = room.queue.act(1, JobAction::kRetry, 7);
+  REQUIRE_FALSE(retried);
+  CHECK(retried.error() == "its run folder " + run + " is job 2's by now");
+  CHECK(room.state_of(1) == JobState::kFailed);
+}
+
+TEST_CASE("a submission that is repeated is the same job, also where it would not be admitted any more") {
+  SmallQueue room;
+  Submission submission{.name = "digits", .config = "seed: 1\n", .folder = "/", .runs_dir = "/nowhere"};
+  submission.hold = true;
+  submission.token = "one";
+  REQUIRE(room.queue.submit(submission, 7));
+  submission.needs.gpus = 64;
+  const auto repeated = room.queue.submit(submission, 7);
+  REQUIRE(repeated);
+  CHECK(repeated->front().id == 1);
+  submission.token = "two";
+  CHECK_FALSE(room.queue.submit(submission, 7));
+}
+
+TEST_CASE("an active job is not changed to what can never begin again here") {
+  SmallQueue room;
+  room.put(room.submit(), JobState::kRunning);
+  JobChange change;
+  change.gpus = 64;
+  const auto edited = room.queue.edit(1, change, 7);
+  REQUIRE_FALSE(edited);
+  CHECK_THAT(edited.error(), ContainsSubstring("64"));
+  CHECK(room.store.find(1)->needs.gpus == 0);
+}
+
+TEST_CASE("a job whose folder cannot be used when the daemon starts stays as it is, until it can") {
+  SmallQueue room;
+  room.put(room.submit(), JobState::kRunning);
+  std::filesystem::create_directories(room.folder / "jobs");
+  std::ofstream(room.folder / "jobs/000001") << "no folder";
+  room.queue.recover();
+  room.run();
+  CHECK(room.state_of(1) == JobState::kRunning);
+  // The user's wish is kept for then.
+  REQUIRE(room.queue.act(1, JobAction::kCancel, 7));
+  room.run();
+  CHECK(room.state_of(1) == JobState::kStopping);
+  std::filesystem::remove(room.folder / "jobs/000001");
+  room.queue.schedule();
+  room.run();
+  CHECK(room.state_of(1) == JobState::kCancelled);
+}
+
+TEST_CASE("a job that waits for others names those that have not ended, and the one that did not succeed") {
+  SmallQueue room;
+  room.submit();
+  room.submit();
+  room.submit("", {1, 2});
+  REQUIRE(room.queue.act(3, JobAction::kResume, 7));
+  CHECK(room.queue.waiting_reason(*room.store.find(3)) == "waits for jobs 1, 2 to succeed");
+  room.put(*room.store.find(1), JobState::kSucceeded);
+  CHECK(room.queue.waiting_reason(*room.store.find(3)) == "waits for job 2 to succeed");
+  REQUIRE(room.queue.act(2, JobAction::kCancel, 7));
+  room.run();
+  CHECK(room.state_of(3) == JobState::kFailed);
+  CHECK(room.store.find(3)->reason == "comes after a job that did not succeed: 2");
+}
+
+TEST_CASE("a start that fails is tried again later each time") {
+  SmallQueue room;
+  const JobFolder folder{room.folder / "jobs/000001"};
+  std::filesystem::create_directories(folder.path);
+  const auto held = try_lock(folder);
+  room.submit();
+  REQUIRE(room.queue.act(1, JobAction::kResume, 7));
+  room.run();
+  CHECK(room.state_of(1) == JobState::kQueued);
+  CHECK_THAT(room.queue.waiting_reason(*room.store.find(1)),
+             ContainsSubstring("waits before it is started again; could not be started: "));
+  CHECK(room.store.find(1)->attempts == 1);
+  for (int i = 0; i < 5; ++i) room.queue.schedule(), room.run();
+  CHECK(room.store.find(1)->attempts == 1);
+}
+
+}  // namespace esper::test::queue_test
