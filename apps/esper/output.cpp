@@ -36,6 +36,10 @@ bool has_coloured_output() {
   return (no_colour == nullptr || *no_colour == '\0') && isatty(STDOUT_FILENO) == 1;
 }
 
+std::string counted(std::size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 void print_ok(std::string_view text) {
   base::write_output((has_coloured_output() ? "\033[32mOK\033[0m " : "OK ") + base::printable_line(text) + "\n");
 }

@@ -1,6 +1,7 @@
 #pragma once
 // How the front speaks: results on stdout, errors on stderr, and with --json everything as one JSON object on stdout.
 
+#include <cstddef>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -18,6 +19,8 @@ void print_line(std::string_view text);
 void print_json(const nlohmann::ordered_json& json);
 // Standard output is a terminal, and NO_COLOR is not set.
 bool has_coloured_output();
+// "1 job", "2 jobs"
+std::string counted(std::size_t count, const std::string& what);
 // "OK TEXT", in green where that holds.
 void print_ok(std::string_view text);
 

@@ -1,12 +1,41 @@
 #include "esper/run_options.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <utility>
 
+#include "base/text/printable.h"
 #include "nissa/log.h"
 
 namespace esper {
+namespace {
+
+// A zero in front would make it an octal number where it is converted.
+bool is_whole_number_in(std::string_view text, std::int64_t least, std::int64_t most) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const auto digits = text.substr(text.starts_with('-') ? 1 : 0);
+  if (digits.size() > 1 && digits.starts_with('0')) return false;
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, value);
+  return read.ec == std::errc() && read.ptr == end && value >= least && value <= most;
+}
+
+}  // namespace
+
+CLI::Validator whole_number(std::int64_t least, std::int64_t most, const std::string& shown) {
+  const bool is_open = least >= 0 && most == std::numeric_limits<std::int64_t>::max();
+  const std::string range = is_open ? fmt::format("{} on", least) : fmt::format("{} to {}", least, most);
+  return CLI::Validator(
+      [least, most, range](std::string& text) {
+        if (is_whole_number_in(text, least, most)) return std::string();
+        return "needs a whole number from " + range + ", not " + base::in_quotes(text);
+      },
+      shown);
+}
 
 std::string refuse_empty(const std::string& value) {
   return value.empty() ? "is empty; give a name, or omit the option" : "";

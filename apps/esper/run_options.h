@@ -2,6 +2,8 @@
 // Options that several commands share.
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,9 @@ struct ConfigOptions {
 
 // For CLI::Option::check(): an option whose empty value would be taken for an option that was left out.
 std::string refuse_empty(const std::string& value);
+// For CLI::Option::check(): a whole number in decimal digits. `shown`: what the help says of it.
+CLI::Validator whole_number(std::int64_t least, std::int64_t most = std::numeric_limits<std::int64_t>::max(),
+                            const std::string& shown = "");
 void add_set_option(CLI::App& command, std::vector<std::string>& assignments);
 // Of the commands that compile.
 void add_cache_dir_option(CLI::App& command, std::string& cache_dir);

@@ -28,6 +28,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void close();
   // Where this is an event stream.
   void send_event_text(const std::string& text);
+  bool is_local() const { return entrance_.peer.is_local; }
   // Since when it serves nobody; far in the future where it serves.
   TimePoint evictable_since() const;
 

@@ -11,8 +11,9 @@ namespace esper::http {
 struct Limits {
   std::size_t header_bytes = 16u << 10;
   std::size_t body_bytes = 8u << 20;
+  // Of local sockets, and as many of TCP: whoever reaches the one cannot keep the other from being reached.
   std::size_t connections = 64;
-  std::size_t streams = 32;                    // of the connections
+  std::size_t streams = 32;                    // of all connections
   std::size_t waiting_event_bytes = 1u << 20;  // for one stream, beside what is being written
   // From a request's first byte to its last one; also for the first byte of a new connection.
   base::Duration request = std::chrono::seconds(10);

@@ -21,22 +21,25 @@ void Service::listen(base::Descriptor listening, std::shared_ptr<const std::stri
   listeners_.back()->start();
 }
 
-// Closes the connection that has been idle for longest, where all are in use.
-bool Service::make_room() {
-  if (connections_.size() < options_.limits.connections) return true;
-  const auto evictable =
-      std::ranges::min_element(connections_, {}, [](const auto& connection) { return connection->evictable_since(); });
-  if (evictable == connections_.end()) return false;
-  const auto since = (*evictable)->evictable_since();
-  if (since > std::chrono::steady_clock::now() - options_.limits.evictable_after) return false;
-  const auto connection = *evictable;
-  connection->close();
+// Of those that came in the same way: closes the connection that has been idle for longest, where all are in use.
+bool Service::make_room(bool is_local) {
+  std::size_t count = 0;
+  std::shared_ptr<Connection> evictable;
+  for (const auto& connection : connections_) {
+    if (connection->is_local() != is_local) continue;
+    ++count;
+    if (!evictable || connection->evictable_since() < evictable->evictable_since()) evictable = connection;
+  }
+  if (count < options_.limits.connections) return true;
+  if (!evictable) return false;
+  if (evictable->evictable_since() > std::chrono::steady_clock::now() - options_.limits.evictable_after) return false;
+  evictable->close();
   return true;
 }
 
 void Service::adopt(base::Descriptor descriptor, Entrance entrance) {
   if (is_closed_) return;
-  if (!make_room()) {
+  if (!make_room(entrance.peer.is_local)) {
     ++counts_.refused_full;
     const auto response = error_response(503, "too many connections");
     const std::string text = response_head(response, AfterResponse::kClose) + response.body;

@@ -48,7 +48,7 @@ class Service : public std::enable_shared_from_this<Service> {
   ServerCounts& counts() { return counts_; }
 
  private:
-  bool make_room();
+  bool make_room(bool is_local);
   void send_to_streams(const std::string& text);
   void schedule_heartbeat();
 

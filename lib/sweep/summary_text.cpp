@@ -30,7 +30,7 @@ std::map<std::string, std::string> short_names(const SummaryRow& row) {
 
 std::string seeds_text(const SummaryRow& row) {
   std::string text = fmt::format("{}/{}", row.done, row.seeds.size());
-  if (row.failed > 0) text += fmt::format(", {} failed", row.failed);
+  if (row.failed > 0) text += fmt::format(", {} without a result", row.failed);
   return text;
 }
 

@@ -22,7 +22,7 @@
 #include "esper/queue/job_requests.h"
 #include "esper/queue/job_table.h"
 #include "esper/queue/quit_on_interrupt.h"
-#include "esper/queue/telemetry_tail.h"
+#include "esper/queue/telemetry_follower.h"
 #include "jobs/job/job_states.h"
 #include "leyline/telemetry.h"
 #include "nissa/console_sink.h"
@@ -125,7 +125,7 @@ class Attachment {
   void follow() {
     const auto progress = new_progress();
     nissa::ConsoleSink sink(progress, base::standard_error(), nissa::console_style(STDERR_FILENO));
-    TelemetryTail tail(base::text_at(job_, "run_dir"));
+    TelemetryFollower tail(base::text_at(job_, "run_dir"));
     const auto take = [&](const leyline::TelemetryPacket& packet) {
       take_progress(packet, *progress);
       show(packet, sink);
@@ -139,7 +139,7 @@ class Attachment {
     tail.read(take);
   }
 
-  void wait_for_news(TelemetryTail& tail) {
+  void wait_for_news(TelemetryFollower& tail) {
     const int changes = tail.changes();
     std::array waiting{pollfd{events_.descriptor(), POLLIN, 0}, pollfd{changes, POLLIN, 0}};
     ::poll(waiting.data(), waiting.size(), changes < 0 ? kFolderPollMs : -1);
@@ -176,7 +176,7 @@ void add_attach(Front& front) {
   CLI::App* command = add_command(front.root, "attach", "Show a job's progress until it ends; Ctrl-C leaves it running",
                                   "esper attach 12");
   const auto options = std::make_shared<AttachOptions>();
-  command->add_option("job", options->job, "Job number")->required()->type_name("JOB")->check(CLI::PositiveNumber);
+  command->add_option("job", options->job, "Job number")->required()->type_name("JOB")->check(job_or_sweep_number());
   add_daemon_options(*command, options->address);
   command->callback([&front, options] { front.run = [options] { return attach(*options); }; });
 }

@@ -2,8 +2,10 @@
 #include <fmt/core.h>
 #include <pwd.h>
 
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/clock.h"
 #include "base/text/json_fields.h"
@@ -21,7 +23,8 @@ using base::text_at;
 
 struct AuditOptions {
   std::shared_ptr<DaemonAddress> address;
-  std::int64_t after = 0, limit = 1000;
+  std::optional<std::int64_t> after{};
+  std::int64_t limit = 1000;
 };
 
 std::string user_of(std::int64_t uid) {
@@ -32,16 +35,19 @@ std::string user_of(std::int64_t uid) {
 std::string line_of(const nlohmann::json& line) {
   const auto at = std::chrono::milliseconds(number_at<std::int64_t>(line, "at_ms").value_or(0));
   const auto job = number_at<std::int64_t>(line, "job");
-  const auto text = fmt::format("{:>6}  {}Z  {:12}  {:9}  {:>7}  {}", number_at<std::int64_t>(line, "id").value_or(0),
-                                base::rfc3339(at).substr(0, 19),
-                                user_of(number_at<std::int64_t>(line, "uid").value_or(-1)), text_at(line, "what"),
-                                job ? fmt::format("job {}", *job) : "", base::printable_line(text_at(line, "details")));
+  const bool is_own = text_at(line, "what") == "daemon";  // nobody asked for it
+  const auto text = fmt::format("{:>6}  {}Z  {:12}  {:9}  {:>7}  {:9}  {}",
+                                number_at<std::int64_t>(line, "id").value_or(0), base::rfc3339(at).substr(0, 19),
+                                is_own ? "the daemon" : user_of(number_at<std::int64_t>(line, "uid").value_or(-1)),
+                                is_own ? "by itself" : text_at(line, "what"), job ? fmt::format("job {}", *job) : "",
+                                text_at(line, "state"), base::printable_line(text_at(line, "details")));
   return text.substr(0, text.find_last_not_of(' ') + 1);
 }
 
 int audit(const AuditOptions& options) {
-  const auto answer =
-      ask_daemon(*options.address, "GET", fmt::format("/v1/audit?after={}&limit={}", options.after, options.limit));
+  std::string target = fmt::format("/v1/audit?limit={}", options.limit);
+  if (options.after) target += fmt::format("&after={}", *options.after);
+  const auto answer = ask_daemon(*options.address, "GET", target);
   if (options.address->json) {
     print_json(answer);
   } else {
@@ -53,13 +59,13 @@ int audit(const AuditOptions& options) {
 }  // namespace
 
 void add_daemon_audit(CLI::App& daemon, Front& front, const std::shared_ptr<DaemonAddress>& address) {
-  CLI::App* command = add_command(daemon, "audit", "Who asked for what, oldest first",
+  CLI::App* command = add_command(daemon, "audit", "Who asked for what: the newest lines, oldest first",
                                   "esper daemon audit\n         esper daemon audit --after 1000 --json");
   const auto options = std::make_shared<AuditOptions>();
   options->address = address;
-  command->add_option("--after", options->after, "Only lines after this one")
+  command->add_option("--after", options->after, "Only lines after this one, beginning with the oldest of them")
       ->type_name("ID")
-      ->check(CLI::NonNegativeNumber);
+      ->check(whole_number(0, std::numeric_limits<std::int64_t>::max(), "NONNEGATIVE"));
   command->add_option("--limit", options->limit, "Only so many; default: 1000")
       ->type_name("N")
       ->check(CLI::Range(1, 10000));

@@ -19,6 +19,11 @@ struct DaemonAddress {
   Format format() const { return json ? Format::kJson : Format::kText; }
 };
 
+// For CLI::Option::check(): a number from 1 on.
+CLI::Validator job_or_sweep_number();
+// For CLI::Option::check(): any number that fits.
+CLI::Validator priority_number();
+
 enum class StartDaemon { kNo, kIfNeeded };  // kIfNeeded: where nobody listens
 
 // --state-dir and --json.
@@ -41,6 +46,8 @@ nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method,
 
 // Of a submission: sent again where the answer was lost, it is the same submission.
 std::string new_submission_token();
+// Throw Error{kConfig} where the working folder was deleted.
+std::string working_folder();
 std::string absolute_path(const std::string& path);
 // The same for an answer that is no JSON.
 std::string ask_daemon_text(const DaemonAddress& address, const std::string& target);

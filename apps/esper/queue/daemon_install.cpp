@@ -1,7 +1,6 @@
 // `esper daemon install`: the daemon as a service of systemd.
 #include <unistd.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "base/error.h"
@@ -28,7 +27,7 @@ std::string unit_path() {
     if (home.empty()) throw base::Error(base::ExitCode::kConfig, "there is no home folder for the unit file: set HOME");
     folder = home + "/.config";
   }
-  return std::filesystem::absolute(folder + "/systemd/user/esper.service").lexically_normal().string();
+  return absolute_path(folder + "/systemd/user/esper.service");
 }
 
 jobs::ServicePlan plan_of(const InstallOptions& options) {
@@ -37,7 +36,7 @@ jobs::ServicePlan plan_of(const InstallOptions& options) {
     jobs::daemon_config_of(plan.state_dir);
   } else {
     jobs::load_daemon_config(options.config);
-    plan.config = std::filesystem::absolute(options.config).lexically_normal().string();
+    plan.config = absolute_path(options.config);
   }
   return plan;
 }
@@ -63,7 +62,7 @@ int install(const InstallOptions& options) {
   const auto plan = plan_of(options);
   const std::string text = jobs::unit_text(plan);
   if (options.print_only) {
-    print(text);
+    options.address->json ? print_json({{"path", unit_path()}, {"text", text}}) : print(text);
   } else if (has_systemd()) {
     write_unit(options, text);
   } else {

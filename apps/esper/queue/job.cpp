@@ -1,10 +1,13 @@
 // `esper job`: what is known, asked and changed of single jobs.
 #include <fmt/core.h>
 
+#include <charconv>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/text/printable.h"
 #include "base/text/standard_output.h"
 #include "base/text/text_outlet.h"
 #include "esper/front.h"
@@ -26,7 +29,7 @@ using nlohmann::json;
 struct JobsOptions {
   DaemonAddress address;
   std::vector<std::int64_t> ids;
-  double timeout_s = 0;
+  std::optional<double> timeout_s{};
 };
 
 int show(const JobsOptions& options) {
@@ -80,6 +83,16 @@ int act(const JobsOptions& options) {
   return 0;
 }
 
+// Empty: it is a time to wait.
+std::string wait_time_problem(const std::string& text) {
+  constexpr double kLongestWaitS = 1e9;
+  double seconds = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, seconds);
+  if (read.ec == std::errc() && read.ptr == end && seconds >= 0 && seconds <= kLongestWaitS) return "";
+  return "needs seconds from 0 to 1000000000, not " + base::in_quotes(text);
+}
+
 using Run = int (*)(const JobsOptions&);
 
 CLI::App* add_jobs_command(CLI::App& parent, Front& front, const std::string& name, const std::string& help, Run run,
@@ -90,13 +103,13 @@ CLI::App* add_jobs_command(CLI::App& parent, Front& front, const std::string& na
   CLI::Option* ids = command->add_option("job", options->ids, is_one ? "Job number" : "Job numbers")
                          ->required()
                          ->type_name("JOB")
-                         ->check(CLI::PositiveNumber);
+                         ->check(job_or_sweep_number());
   if (is_one) ids->expected(1);
   if (!is_one) ids->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   if (name == "wait") {
     command->add_option("--timeout", options->timeout_s, "Seconds; default: no limit")
         ->type_name("S")
-        ->check(CLI::Range(0.0, 1e9));
+        ->check(CLI::Validator(wait_time_problem, "FLOAT in [0 - 1e+09]"));
   }
   add_daemon_options(*command, options->address);
   command->callback([&front, options, run] { front.run = [options, run] { return run(*options); }; });

@@ -34,6 +34,13 @@ struct EditOptions {
 
 // The run file that the job has, with the assignments on top. The daemon refuses it where another edit came between.
 void edit_run_file(const EditOptions& options, jobs::JobChange& change) {
+  if (sets(options.assignments, "name"))
+    throw base::Error(base::ExitCode::kConfig, "--set name does not rename a job: give --name NAME");
+  if (sets(options.assignments, "runs_dir")) {
+    throw base::Error(base::ExitCode::kConfig,
+                      "--set runs_dir: a job's run folder is fixed when it is submitted; cancel the job and submit it "
+                      "again, with --set runs_dir or --run-dir");
+  }
   change.config_before = ask_daemon_text(options.address, job_target(options.job, "config"));
   auto loaded = config::read_run_config_text(*change.config_before, fmt::format("run file of job {}", options.job),
                                              options.assignments);
@@ -81,7 +88,7 @@ int set_of_job(const SetOfJob& options) {
 }
 
 void add_job_option(CLI::App& command, std::int64_t& job) {
-  command.add_option("job", job, "Job number")->required()->type_name("JOB")->check(CLI::PositiveNumber);
+  command.add_option("job", job, "Job number")->required()->type_name("JOB")->check(job_or_sweep_number());
 }
 
 }  // namespace
@@ -91,7 +98,10 @@ void add_job_priority(CLI::App& job, Front& front) {
       add_command(job, "priority", "Higher ones first, and lower ones make room", "esper job priority 12 10");
   const auto options = std::make_shared<EditOptions>();
   add_job_option(*command, options->job);
-  command->add_option("priority", options->change.priority, "The new priority")->required()->type_name("N");
+  command->add_option("priority", options->change.priority, "The new priority")
+      ->required()
+      ->type_name("N")
+      ->check(priority_number());
   add_daemon_options(*command, options->address);
   command->callback([&front, options] { front.run = [options] { return edit(*options); }; });
 }
@@ -104,13 +114,14 @@ void add_job_edit(CLI::App& job, Front& front) {
   add_job_option(*command, options->job);
   command->add_option("--name", options->change.name, "Its name; the run folder stays")->type_name("NAME");
   command->add_option("--priority", options->change.priority, "Higher ones first, and lower ones make room")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(priority_number());
   auto* after =
       command->add_option("--after", options->after, "Begin once these jobs have succeeded, in place of those before")
           ->type_name("JOB,...")
           ->delimiter(',')
           ->allow_extra_args(false)
-          ->check(CLI::PositiveNumber)
+          ->check(job_or_sweep_number())
           ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_flag("--after-none", options->after_none, "Wait for no other job")->excludes(after);
   command->add_option("--gpus", options->change.gpus, "How many GPUs it gets")

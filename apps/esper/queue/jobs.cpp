@@ -53,10 +53,10 @@ void add_jobs(Front& front) {
   command->add_option("--state", list.states, "Only of these states: " + base::all_names<jobs::JobState>())
       ->type_name("STATE,...");
   command->add_option("--name", list.name, "Only of this name")->type_name("NAME");
-  command->add_option("--sweep", list.sweep, "Only of this sweep")->type_name("SWEEP")->check(CLI::PositiveNumber);
+  command->add_option("--sweep", list.sweep, "Only of this sweep")->type_name("SWEEP")->check(job_or_sweep_number());
   command->add_option("--limit", list.limit, "Only so many, the newest ones")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, 100'000, "POSITIVE"));
   command->add_flag("--watch", options->watch,
                     "Go on until Ctrl-C: the table on a terminal, elsewhere a line (with --json an object) for each "
                     "change");

@@ -11,11 +11,16 @@
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/file_system.h"
+#include "base/text/json_fields.h"
+#include "base/text/json_struct.h"
 #include "base/text/printable.h"
+#include "base/text/standard_output.h"
 #include "base/text/utf8.h"
 #include "esper/front.h"
 #include "esper/queue/daemon_client.h"
@@ -33,10 +38,42 @@ struct LogOptions {
   bool follow = false;
 };
 
+// What of the output was read, as text or as an object for each line.
+class OutputWriter {
+ public:
+  explicit OutputWriter(const LogOptions& options) : options_(options) {}
+
+  // A piece that ends with a whole character.
+  void write(std::string_view text) {
+    if (!options_.address.json) return print(base::printable(text));
+    for (auto end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+      line_ += text.substr(0, end);
+      write_line();
+      text.remove_prefix(end + 1);
+    }
+    line_ += text;
+    if (line_.size() > kMostJsonLineBytes) write_line();
+  }
+  // A line without an end is one as well.
+  void finish() {
+    if (!line_.empty()) write_line();
+  }
+
+ private:
+  void write_line() {
+    const auto document = base::json_line({{"job", options_.job}, {"line", std::exchange(line_, {})}});
+    base::write_output(base::printable_json(document) + "\n");
+  }
+
+  static constexpr std::size_t kMostJsonLineBytes = 1 << 20;
+  const LogOptions& options_;
+  std::string line_;
+};
+
 // The job's output, of all its attempts: they append to one file, until an attempt finds it full and begins a new one.
 class Output {
  public:
-  explicit Output(std::string path) : path_(std::move(path)) {}
+  Output(std::string path, OutputWriter& writer) : path_(std::move(path)), writer_(writer) {}
 
   // False: there is none yet.
   bool is_there() {
@@ -53,6 +90,12 @@ class Output {
     file_.reset();
     changes_.reset();
     if (is_there()) print_rest();
+  }
+
+  // Nothing more comes.
+  void finish() {
+    if (!unprinted_.empty()) writer_.write(std::exchange(unprinted_, {}));
+    writer_.finish();
   }
 
   // For poll(2): readable once the file has grown; -1: there is none yet.
@@ -76,7 +119,7 @@ class Output {
     while ((got = ::read(file_.number(), bytes.data(), bytes.size())) > 0) {
       unprinted_.append(bytes.data(), static_cast<std::size_t>(got));
       const auto whole = unprinted_.size() - bytes_of_cut_character();
-      print(base::printable(std::string_view(unprinted_).substr(0, whole)));
+      writer_.write(std::string_view(unprinted_).substr(0, whole));
       unprinted_.erase(0, whole);
     }
   }
@@ -102,6 +145,7 @@ class Output {
   }
 
   const std::string path_;
+  OutputWriter& writer_;
   base::Descriptor file_, changes_;
   std::string unprinted_;
 };
@@ -130,16 +174,30 @@ void follow(const LogOptions& options, Output& output) {
   }
 }
 
+// Where there is no output, unless it may come and is waited for.
+void refuse_without_output(const LogOptions& options, const nlohmann::json& job, const std::string& path) {
+  const bool is_over = has_ended(job);
+  if (!is_over && options.follow) return;
+  if (!is_over)
+    throw base::Error(base::ExitCode::kTryAgain, fmt::format("job {} has printed nothing yet", options.job));
+  const bool has_begun = base::number_at<std::int64_t>(job, "started_ms").value_or(0) > 0;
+  throw base::Error(base::ExitCode::kConfig,
+                    has_begun ? fmt::format("the output of job {} is gone: there is no {}", options.job, path)
+                              : fmt::format("job {} ended before it began, and printed nothing", options.job));
+}
+
 int show_log(const LogOptions& options) {
-  ask_daemon(options.address, "GET", job_target(options.job));
-  Output output(fmt::format("{}/jobs/{:06}/output.log", state_dir_of(options.address), options.job));
+  const auto job = ask_daemon(options.address, "GET", job_target(options.job));
+  const std::string path = fmt::format("{}/jobs/{:06}/output.log", state_dir_of(options.address), options.job);
+  OutputWriter writer(options);
+  Output output(path, writer);
+  if (!output.is_there()) refuse_without_output(options, job, path);
   if (options.follow) {
     follow(options, output);
-    return 0;
+  } else {
+    output.print_new();
   }
-  if (!output.is_there())
-    throw base::Error(base::ExitCode::kTryAgain, fmt::format("job {} has printed nothing yet", options.job));
-  output.print_new();
+  output.finish();
   return 0;
 }
 
@@ -148,7 +206,7 @@ int show_log(const LogOptions& options) {
 void add_logs(Front& front) {
   CLI::App* command = add_command(front.root, "logs", "Print what a job's training prints", "esper logs -f 12");
   const auto options = std::make_shared<LogOptions>();
-  command->add_option("job", options->job, "Job number")->required()->type_name("JOB")->check(CLI::PositiveNumber);
+  command->add_option("job", options->job, "Job number")->required()->type_name("JOB")->check(job_or_sweep_number());
   command->add_flag("-f,--follow", options->follow, "Go on until the job has ended");
   add_daemon_options(*command, options->address);
   command->callback([&front, options] { front.run = [options] { return show_log(*options); }; });

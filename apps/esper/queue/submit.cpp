@@ -1,7 +1,6 @@
 // `esper submit`: puts a run file into the daemon's queue.
 #include <fmt/core.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "base/error.h"
@@ -32,7 +31,7 @@ int submit(SubmitOptions options) {
   const config::RunConfig config = load_or_throw(options.config).config;
   jobs::Submission& submission = options.submission;
   submission.config = config::resolved_yaml(config);
-  submission.folder = std::filesystem::current_path().string();
+  submission.folder = working_folder();
   submission.runs_dir = absolute_path(config.runs_dir);
   if (!submission.run_dir.empty()) submission.run_dir = absolute_path(submission.run_dir);
   if (submission.name.empty()) submission.name = config.name;
@@ -77,10 +76,12 @@ void add_submit(Front& front) {
       ->type_name("DIR")
       ->check(refuse_empty);
   command->add_option("--priority", submission.priority, "Higher ones first, and lower ones make room; default: 0")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(priority_number());
   command->add_option("--after", submission.after, "Begin once these jobs have succeeded: --after 3,4")
       ->type_name("JOB,...")
       ->delimiter(',')
+      ->check(whole_number(1))
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   submission.needs.gpus = jobs::kGpusByDevice;

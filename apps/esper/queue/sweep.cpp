@@ -1,7 +1,6 @@
 // `esper sweep`: one run file with many values of some of its fields, as jobs of the daemon (docs/sweep.md).
 #include <fmt/core.h>
 
-#include <filesystem>
 #include <memory>
 
 #include "base/error.h"
@@ -54,7 +53,8 @@ sweep::Sweep checked_sweep(const std::string& path, std::string& text) {
 
 int submit_sweep(SweepOptions options) {
   if (options.file.empty())
-    throw Error(ExitCode::kConfig, "choose a sweep file: esper sweep FILE; or esper sweep list, show or cancel");
+    throw Error(ExitCode::kConfig,
+                "choose a sweep file: esper sweep FILE; or esper sweep list, show, cancel or resume");
   jobs::SweepSubmission& submission = options.submission;
   const sweep::Sweep sweep = checked_sweep(options.file, submission.sweep);
   if (options.dry_run) {
@@ -63,7 +63,7 @@ int submit_sweep(SweepOptions options) {
   }
   const auto run_file = sweep::read_with(sweep, {});
   submission.run_file = sweep::run_file_text(run_file);
-  submission.folder = std::filesystem::current_path().string();
+  submission.folder = working_folder();
   submission.runs_dir = absolute_path(run_file.config.runs_dir);
   submission.token = new_submission_token();
   const auto start = options.no_daemon_start ? StartDaemon::kNo : StartDaemon::kIfNeeded;
@@ -73,9 +73,9 @@ int submit_sweep(SweepOptions options) {
     return 0;
   }
   const auto made = answer_in<jobs::SweepRecord>(answer);
-  std::int64_t jobs = 0;
-  for (const auto& [state, count] : made.jobs) jobs += count;
-  print_line(fmt::format("sweep {}: {} jobs, run folders in {}", made.id, jobs, made.run_dir));
+  std::size_t jobs = 0;
+  for (const auto& [state, count] : made.jobs) jobs += static_cast<std::size_t>(count);
+  print_line(fmt::format("sweep {}: {}, run folders in {}", made.id, counted(jobs, "job"), made.run_dir));
   return 0;
 }
 
@@ -148,7 +148,7 @@ CLI::App* add_sweep_command(CLI::App& parent, Front& front, const std::string& n
     command->add_option("sweep", options->sweep, "Sweep number")
         ->required()
         ->type_name("SWEEP")
-        ->check(CLI::PositiveNumber);
+        ->check(job_or_sweep_number());
   add_daemon_options(*command, options->address);
   command->callback([&front, options, run] { front.run = [options, run] { return run(*options); }; });
   return command;
@@ -157,7 +157,9 @@ CLI::App* add_sweep_command(CLI::App& parent, Front& front, const std::string& n
 void add_submission_options(CLI::App& command, const Shared& options) {
   jobs::SweepSubmission& submission = options->submission;
   command.add_option("file", options->file, "Sweep file")->type_name("FILE");
-  command.add_option("--priority", submission.priority, "Of its jobs; default: 0")->type_name("N");
+  command.add_option("--priority", submission.priority, "Of its jobs; default: 0")
+      ->type_name("N")
+      ->check(priority_number());
   submission.gpus = jobs::kGpusByDevice;
   command
       .add_option("--gpus", submission.gpus,

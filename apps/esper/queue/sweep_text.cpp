@@ -8,6 +8,7 @@
 #include "base/text/aligned.h"
 #include "base/text/joined.h"
 #include "base/text/printable.h"
+#include "esper/output.h"
 #include "sweep/expand.h"
 #include "sweep/halving.h"
 
@@ -24,9 +25,10 @@ std::string shown(const std::string& text) { return base::shortened(base::printa
 
 std::string sweep_preview(const sweep::Sweep& sweep) {
   const auto all = sweep::configurations(sweep);
-  std::string text = fmt::format("sweep      {}\nmethod     {}\njobs       {}: {} configurations, seeds {}\n",
-                                 sweep.settings.name, base::name_of(sweep.settings.method),
-                                 all.size() * sweep.seeds.size(), all.size(), base::joined(sweep.seeds));
+  std::string text = fmt::format("sweep      {}\nmethod     {}\njobs       {}: {}, {} {}\n", sweep.settings.name,
+                                 base::name_of(sweep.settings.method), all.size() * sweep.seeds.size(),
+                                 counted(all.size(), "configuration"), sweep.seeds.size() == 1 ? "seed" : "seeds",
+                                 base::joined(sweep.seeds));
   if (const auto rungs = rungs_of(sweep); !rungs.empty())
     text += fmt::format("rungs      after {} epochs\n", base::joined(rungs));
   std::vector<std::vector<std::string>> lines{{"configuration"}};

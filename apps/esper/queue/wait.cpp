@@ -19,7 +19,7 @@ constexpr auto kLongest = std::chrono::hours(1);  // of one wait for an event
 
 class Wait {
  public:
-  Wait(const DaemonAddress& address, const std::vector<std::int64_t>& ids, double timeout_s)
+  Wait(const DaemonAddress& address, const std::vector<std::int64_t>& ids, std::optional<double> timeout_s)
       : address_(address), missing_(ids), timeout_s_(timeout_s), events_(address) {}
 
   std::map<std::int64_t, nlohmann::json> run() {
@@ -46,8 +46,8 @@ class Wait {
   }
 
   base::Duration time_left() const {
-    if (timeout_s_ <= 0) return kLongest;
-    return std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(timeout_s_)) -
+    if (!timeout_s_) return kLongest;
+    return std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(*timeout_s_)) -
            (Clock::now() - since_);
   }
 
@@ -60,7 +60,7 @@ class Wait {
 
   const DaemonAddress& address_;
   std::vector<std::int64_t> missing_;
-  const double timeout_s_;
+  const std::optional<double> timeout_s_;
   const Clock::time_point since_ = Clock::now();
   JobEvents events_;
   std::map<std::int64_t, nlohmann::json> ended_;
@@ -69,7 +69,7 @@ class Wait {
 }  // namespace
 
 std::vector<nlohmann::json> wait_for_end(const DaemonAddress& address, const std::vector<std::int64_t>& ids,
-                                         double timeout_s) {
+                                         std::optional<double> timeout_s) {
   const auto ended = Wait(address, ids, timeout_s).run();
   std::vector<nlohmann::json> jobs;
   for (const auto id : ids) jobs.push_back(ended.at(id));

@@ -78,9 +78,11 @@ std::int64_t jobs_shown(const JobListOptions& options) {
   return std::min<std::int64_t>(options.most(), std::max(terminal_size().rows - kOtherLines, 1));
 }
 
-void draw(const json& jobs) {
+void draw(const json& answer) {
+  const auto& jobs = answer.at("jobs");
   const auto style = table_style(jobs);
-  const auto title = fmt::format("{} jobs, the newest ones last; Ctrl-C ends this", jobs.size());
+  const auto title = fmt::format("{}{}, the newest last; Ctrl-C ends this",
+                                 answer.value("more", false) ? "the newest " : "", counted(jobs.size(), "job"));
   const auto text = title.substr(0, std::max<std::size_t>(style.columns, 1) - 1) + "\n" + job_table(jobs, style);
   std::string frame = "\x1b[H";
   for (const auto line : std::views::split(text, '\n')) {
@@ -111,9 +113,9 @@ int watch_on_terminal(const JobListOptions& options) {
   const Screen screen;
   while (true) {
     const auto most = jobs_shown(options);
-    const auto jobs = listed_jobs(options, most).at("jobs");
-    do draw(jobs);
-    while (!wait_for_change(events, jobs) && jobs_shown(options) == most);
+    const auto answer = listed_jobs(options, most);
+    do draw(answer);
+    while (!wait_for_change(events, answer.at("jobs")) && jobs_shown(options) == most);
   }
 }
 

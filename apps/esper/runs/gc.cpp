@@ -72,8 +72,7 @@ ordered_json plan_json(const GcPlan& plan) {
 
 void print_plan(const GcPlan& plan, const std::vector<std::string>& problems) {
   for (const auto& item : plan.items) {
-    const std::string what =
-        item.checkpoints.empty() ? "the run" : fmt::format("{} checkpoints", item.checkpoints.size());
+    const std::string what = item.checkpoints.empty() ? "the run" : counted(item.checkpoints.size(), "checkpoint");
     print_line(fmt::format("{}: {}, {}", item.run, what, bytes_text(item.bytes)));
   }
   for (const auto& run : plan.kept) print_line("kept: " + run.run + ": " + run.reason);
@@ -132,7 +131,9 @@ void add_runs_gc(CLI::App& runs, Front& front) {
   command->add_option("--older-than", options->older_than, "Runs that wrote nothing for so long: 12h, 30d, 8w")
       ->type_name("AGE")
       ->check(refuse_empty);
-  command->add_option("--keep-last", options->keep_last, "Keep the newest of these runs")->type_name("N");
+  command->add_option("--keep-last", options->keep_last, "Keep the newest of these runs")
+      ->type_name("N")
+      ->check(whole_number(0));
   command->add_flag(
       "--checkpoints", options->checkpoints,
       "Delete no runs, but checkpoints of finished ones; the last, the best, and those that links or forks "

@@ -153,7 +153,9 @@ void add_runs_list(CLI::App& runs, Front& front) {
                    "Order: started (default, newest first), name, state, epochs, best, last, duration, bytes")
       ->type_name("KEY")
       ->check(CLI::IsMember(sort_keys()));
-  command->add_option("--limit", options->selection.limit, "Print at most so many")->type_name("N");
+  command->add_option("--limit", options->selection.limit, "Print at most so many")
+      ->type_name("N")
+      ->check(whole_number(1));
   add_json_flag(*command, options->json);
   command->callback([&front, options] { front.run = [options] { return list_runs(*options); }; });
 }

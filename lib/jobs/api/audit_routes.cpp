@@ -8,13 +8,18 @@ namespace {
 constexpr std::int64_t kMostAuditLines = 10'000;
 
 http::Response audit(JobStore& store, const http::Request& request) {
-  std::int64_t after = 0, most = 1000;
+  std::optional<std::int64_t> after;
+  std::int64_t most = 1000;
   for (const auto& [name, value] : request.query) {
     const bool is_after = name == "after";
     if (!is_after && name != "limit") return refusal(400, unknown_parameter(name, "after, limit"));
     const auto number = is_after ? query_number(name, value, 0) : query_number(name, value, 1, kMostAuditLines);
     if (!number) return refusal(400, number.error());
-    (is_after ? after : most) = *number;
+    if (is_after) {
+      after = *number;
+    } else {
+      most = *number;
+    }
   }
   return json_response({{"audit", base::to_json(store.audit(after, most))}});
 }

@@ -40,6 +40,16 @@ bool is_folder(const std::string& path) {
   return is_absolute_path(path) && std::filesystem::is_directory(path, ignored);
 }
 
+// The folder to make lies in one that exists, or in one that can be made there.
+bool can_be_made(const std::filesystem::path& path) {
+  std::error_code ignored;
+  for (auto folder = path;; folder = folder.parent_path()) {
+    const auto kind = std::filesystem::status(folder, ignored).type();
+    if (kind == std::filesystem::file_type::directory) return true;
+    if (kind != std::filesystem::file_type::not_found || folder == folder.parent_path()) return false;
+  }
+}
+
 void check_after(const std::vector<JobId>& after, std::vector<std::string>& mistakes) {
   if (after.size() > kMostAfter)
     mistakes.push_back(fmt::format("after: at most {} jobs, found {}", kMostAfter, after.size()));
@@ -70,8 +80,12 @@ std::string mistakes_in(const Submission& submission, FolderCheck folder) {
   if (!is_job_name(submission.name)) mistakes.emplace_back(kNameRule);
   if (folder == FolderCheck::kExists ? !is_folder(submission.folder) : !is_absolute_path(submission.folder))
     mistakes.emplace_back("folder: needs the absolute path of a folder that exists");
-  if (!is_absolute_path(submission.run_dir.empty() ? submission.runs_dir : submission.run_dir))
+  const std::string& place = submission.run_dir.empty() ? submission.runs_dir : submission.run_dir;
+  if (!is_absolute_path(place)) {
     mistakes.push_back("run_dir, or runs_dir: needs an absolute path");
+  } else if (folder == FolderCheck::kExists && !can_be_made(place)) {
+    mistakes.push_back(fmt::format("the run folder {} cannot be made: not all above it are folders", place));
+  }
   const auto& needs = submission.needs;
   if (needs.threads < 0 || needs.memory_bytes < 0 || needs.gpus < kGpusByDevice)
     mistakes.push_back("needs: no number may be below 0; gpus may be -1: as many as the run file's device asks for");

@@ -92,6 +92,8 @@ class Daemon {
     await_signal();
     // Before anything of the queue changes; requests are answered once the loop runs.
     listen(options);
+    // In the folders there are jobs of a database that is not there any more: a new one must not get theirs.
+    store_.begin_after(highest_job_in(options.state_dir + "/jobs"));
     queue_.recover();
     say_ready(std::move(options.ready));
     loop_.run();

@@ -19,18 +19,19 @@ using base::ExitCode;
 
 constexpr std::string_view kBetweenCauses = "; ";
 
-constexpr auto kMeanings = std::array{std::pair{ExitCode::kDone, "done"},
-                                      std::pair{ExitCode::kConfig, "configuration error"},
-                                      std::pair{ExitCode::kData, "data error"},
-                                      std::pair{ExitCode::kDiverged, "the training diverged"},
-                                      std::pair{ExitCode::kCheckpoint, "no usable checkpoint"},
-                                      std::pair{ExitCode::kResources, "out of memory or disk space"},
-                                      std::pair{ExitCode::kPolicy, "policy error"},
-                                      std::pair{ExitCode::kBug, "a bug of Esper"},
-                                      std::pair{ExitCode::kTryAgain, "try again later"},
-                                      std::pair{ExitCode::kHungUp, "saved and stopped by SIGHUP"},
-                                      std::pair{ExitCode::kInterrupted, "saved and stopped by SIGINT"},
-                                      std::pair{ExitCode::kTerminated, "saved and stopped by SIGTERM"}};
+constexpr auto kMeanings =
+    std::array{std::pair{ExitCode::kDone, "done"},
+               std::pair{ExitCode::kConfig, "configuration error"},
+               std::pair{ExitCode::kData, "data error"},
+               std::pair{ExitCode::kDiverged, "the training diverged"},
+               std::pair{ExitCode::kCheckpoint, "no usable checkpoint"},
+               std::pair{ExitCode::kResources, "out of memory or disk space, or a file that cannot be used"},
+               std::pair{ExitCode::kPolicy, "policy error"},
+               std::pair{ExitCode::kBug, "a bug of Esper"},
+               std::pair{ExitCode::kTryAgain, "try again later"},
+               std::pair{ExitCode::kHungUp, "saved and stopped by SIGHUP"},
+               std::pair{ExitCode::kInterrupted, "saved and stopped by SIGINT"},
+               std::pair{ExitCode::kTerminated, "saved and stopped by SIGTERM"}};
 
 // It would have gone on by itself: what ended it came from outside, or may pass.
 bool is_interruption(const AttemptEnd& end) {

@@ -7,7 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <fstream>
 #include <sstream>
 
@@ -108,6 +110,20 @@ base::Descriptor try_lock(const JobFolder& folder) {
   if (::flock(lock.number(), LOCK_EX | LOCK_NB) == 0) return lock;
   if (errno != EWOULDBLOCK) throw base::IoError("lock", folder.lock(), errno);
   return base::Descriptor();
+}
+
+JobId highest_job_in(const std::string& folder) {
+  JobId highest = 0;
+  try {
+    for (const auto& entry : storage::real_file_system().list(folder)) {
+      JobId job = 0;
+      const char* const end = entry.name.data() + entry.name.size();
+      const auto read = std::from_chars(entry.name.data(), end, job);
+      if (read.ec == std::errc() && read.ptr == end) highest = std::max(highest, job);
+    }
+  } catch (const base::IoError&) {
+  }
+  return highest;
 }
 
 base::Descriptor open_alive(const JobFolder& folder, int flags) {

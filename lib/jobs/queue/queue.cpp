@@ -77,7 +77,7 @@ base::Expected<std::vector<Job>> Queue::submit(const Submission& submission, std
       store_.knows(submission) ? base::Expected<Submission>(submission) : scheduler_.forecasts().admit(submission);
   if (!admitted) return base::failure(admitted.error());
   const Asked asked = asked_now(uid, "submit", submission.name);
-  auto made = store_.submit_each(*admitted, asked);
+  auto made = store_.submit(*admitted, asked);
   if (!made) return made;
   for (Job& job : *made) {
     updates_.announce(job);
@@ -85,6 +85,10 @@ base::Expected<std::vector<Job>> Queue::submit(const Submission& submission, std
   }
   schedule();
   return made;
+}
+
+std::string Queue::why_never(const Submission& submission) const {
+  return scheduler_.forecasts().admit(submission).error_or("");
 }
 
 base::Expected<Job> Queue::act(JobId id, JobAction action, std::int64_t uid) {

@@ -34,6 +34,8 @@ class Queue {
   // Its configuration has no mistakes. One job, or one for each of its seeds. Fails with the reason where it could
   // never begin here.
   base::Expected<std::vector<Job>> submit(const Submission& submission, std::int64_t uid);
+  // Why such a job could never begin here; empty: it can.
+  std::string why_never(const Submission& submission) const;
   // Fails with the reason where the job's state does not allow it.
   base::Expected<Job> act(JobId id, JobAction action, std::int64_t uid);
   // Fails as JobStore::edit().

@@ -43,11 +43,13 @@ void look_at_disk(Machine& machine, const Job& job, std::int64_t kept_back) {
 
 }  // namespace
 
-Observer::Observer(ObserverSetup setup) : setup_(std::move(setup)) {
+Observer::Observer(ObserverSetup setup)
+    : setup_(std::move(setup)),
+      kept_memory_(setup_.kept_back.memory_bytes > 0 ? setup_.kept_back.memory_bytes
+                                                     : base::whole_memory(base::system_memory()).bytes / kMemoryShare) {
   capacity_.threads = setup_.threads > 0 ? setup_.threads : usable_cores();
   const std::int64_t whole = base::whole_memory(base::system_memory()).bytes;
-  const std::int64_t kept = setup_.kept_back.memory_bytes > 0 ? setup_.kept_back.memory_bytes : whole / kMemoryShare;
-  capacity_.memory_bytes = setup_.memory_bytes > 0 ? std::min(setup_.memory_bytes, whole) : whole - kept;
+  capacity_.memory_bytes = setup_.memory_bytes > 0 ? std::min(setup_.memory_bytes, whole) : whole - kept_memory_;
   open_gpus();
 }
 
@@ -84,10 +86,8 @@ void Observer::look_at_gpus(Machine& machine) const {
 
 Machine Observer::look(const std::vector<Job>& ready, const std::vector<Job>& active,
                        const std::function<JobFolder(JobId)>& folder_of) const {
-  const std::int64_t kept = setup_.kept_back.memory_bytes > 0
-                                ? setup_.kept_back.memory_bytes
-                                : base::whole_memory(base::system_memory()).bytes / kMemoryShare;
-  Machine machine{.capacity = capacity_, .free_memory_bytes = base::memory_room(base::system_memory()).bytes - kept};
+  Machine machine{.capacity = capacity_,
+                  .free_memory_bytes = base::memory_room(base::system_memory()).bytes - kept_memory_};
   const bool needs_gpu = std::ranges::any_of(ready, [](const Job& job) { return job.needs.gpus > 0; });
   if (needs_gpu) look_at_gpus(machine);
   for (const auto* jobs : {&ready, &active})

@@ -47,6 +47,7 @@ class Observer {
   void look_at_gpus(Machine& machine) const;
 
   const ObserverSetup setup_;
+  const std::int64_t kept_memory_;
   std::optional<Nvml> nvml_;
   Capacity capacity_;
 };

@@ -1,5 +1,7 @@
 #include "jobs/store/audit_log.h"
 
+#include <fmt/core.h>
+
 #include <chrono>
 #include <utility>
 
@@ -25,10 +27,12 @@ void add_to_audit(Database& database, const Asked& asked, std::optional<JobId> j
   row.run();
 }
 
-std::vector<AuditLine> read_audit(Database& database, std::int64_t after, std::int64_t most) {
-  auto rows =
-      database.prepare("SELECT id, at_ms, uid, what, job, details, state FROM audit WHERE id > ? ORDER BY id LIMIT ?");
-  rows.bind(after).bind(most);
+std::vector<AuditLine> read_audit(Database& database, std::optional<std::int64_t> after, std::int64_t most) {
+  constexpr const char* kColumns = "SELECT id, at_ms, uid, what, job, details, state FROM audit";
+  auto rows = after
+                  ? database.prepare(fmt::format("{} WHERE id > ?1 ORDER BY id LIMIT ?2", kColumns))
+                  : database.prepare(fmt::format("SELECT * FROM ({} ORDER BY id DESC LIMIT ?2) ORDER BY id", kColumns));
+  rows.bind(after.value_or(0)).bind(most);
   std::vector<AuditLine> lines;
   while (rows.step()) {
     AuditLine line{.id = rows.integer(0), .at_ms = rows.integer(1), .uid = rows.integer(2), .what = rows.text(3)};

@@ -44,7 +44,7 @@ Asked asked_now(std::int64_t uid, std::string what, std::string details = "");
 
 // After the change itself. Throw DatabaseError.
 void add_to_audit(Database& database, const Asked& asked, std::optional<JobId> job);
-// Those after the line `after`, oldest first.
-std::vector<AuditLine> read_audit(Database& database, std::int64_t after, std::int64_t most);
+// Those after the line `after`, or the newest ones; oldest first.
+std::vector<AuditLine> read_audit(Database& database, std::optional<std::int64_t> after, std::int64_t most);
 
 }  // namespace esper::jobs

@@ -131,6 +131,17 @@ std::optional<JobId> JobStore::known(const std::string& token) {
   return row.bind(token).step() ? std::optional(row.integer(0)) : std::nullopt;
 }
 
+void JobStore::begin_after(JobId last) {
+  auto sequence = database_.prepare("SELECT max(seq) FROM sqlite_sequence WHERE name = 'jobs'");
+  sequence.step();
+  if (last <= (sequence.is_nothing(0) ? 0 : sequence.integer(0))) return;
+  const char* const change = sequence.is_nothing(0) ? "INSERT INTO sqlite_sequence (name, seq) VALUES ('jobs', ?)"
+                                                    : "UPDATE sqlite_sequence SET seq = ? WHERE name = 'jobs'";
+  Transaction transaction(database_);
+  database_.prepare(change).bind(last).run();
+  transaction.commit();
+}
+
 bool JobStore::knows(const Submission& submission) {
   if (submission.seeds.empty()) return known(submission.token).has_value();
   return std::ranges::all_of(submission.seeds, [&](std::uint64_t seed) {
@@ -170,15 +181,7 @@ base::Expected<JobId> JobStore::add(const Submission& submission, const Asked& a
   return id;
 }
 
-base::Expected<Job> JobStore::submit(const Submission& submission, const Asked& asked) {
-  Transaction transaction(database_);
-  const auto id = add(submission, asked);
-  if (!id) return base::failure(id.error());
-  transaction.commit();
-  return *find(*id);
-}
-
-base::Expected<std::vector<Job>> JobStore::submit_each(const Submission& submission, const Asked& asked) {
+base::Expected<std::vector<Job>> JobStore::submit(const Submission& submission, const Asked& asked) {
   Transaction transaction(database_);
   std::vector<Job> jobs;
   const auto add_one = [&](const Submission& one) -> base::Expected<void> {

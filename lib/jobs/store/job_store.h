@@ -26,14 +26,15 @@ class JobStore {
  public:
   explicit JobStore(Database database) : database_(std::move(database)) {}
 
-  // The new job, or the one that was made for this token before. Fails where a job of `after` does not exist.
-  base::Expected<Job> submit(const Submission& submission, const Asked& asked);
   // A job of a sweep, which makes its run file when it begins. Within the caller's transaction, and without a line in
   // the audit log: the sweep has one.
   JobId insert_trial(const Submission& submission, const Asked& asked);
-  // One for each of its seeds, or one as it is where it has none; all or none. Fails as submit(), and where the run
-  // file has no line for the seed.
-  base::Expected<std::vector<Job>> submit_each(const Submission& submission, const Asked& asked);
+  // A job for each of its seeds, or one as it is where it has none; all or none. Those that were made for its token
+  // before are not made again. Fails where a job of `after` does not exist, where its run folder is another unfinished
+  // job's, and where the run file has no line for the seed.
+  base::Expected<std::vector<Job>> submit(const Submission& submission, const Asked& asked);
+  // The next job gets a higher number than this one, whatever the database has.
+  void begin_after(JobId last);
   // Whether it was made already for its token.
   bool knows(const Submission& submission);
   std::optional<Job> find(JobId id);
@@ -56,7 +57,9 @@ class JobStore {
   base::Expected<Job> edit(JobId id, const JobChange& change, const Asked& asked);
   // A line in the audit log, for what no other method asks for. `job`: none where it is about none.
   void note(const Asked& asked, std::optional<JobId> job) { add_to_audit(database_, asked, job); }
-  std::vector<AuditLine> audit(std::int64_t after, std::int64_t most) { return read_audit(database_, after, most); }
+  std::vector<AuditLine> audit(std::optional<std::int64_t> after, std::int64_t most) {
+    return read_audit(database_, after, most);
+  }
   Database& database() { return database_; }
 
  private:

@@ -45,6 +45,14 @@ TEST_CASE("65 connections that send nothing give way to one that asks") {
   CHECK(server.counts().open <= 64);
 }
 
+TEST_CASE("those who have all connections of TCP keep nobody from the local socket") {
+  RunningServer server(test::echo, with([](http::Limits& limits) { limits.connections = 3; }));
+  const auto slow = many(server.listen_loopback("secret"), 10);
+  for (const auto& client : slow) client->send("GET / HT");
+  REQUIRE(server.comes_to([](const auto& counts) { return counts.open == 3; }));
+  for (int i = 0; i < 10; ++i) CHECK(is_served(server.endpoint()));
+}
+
 TEST_CASE("connections that send nothing are closed after the deadline") {
   RunningServer server(test::echo, with([](http::Limits& limits) { limits.request = 50ms; }));
   const auto silent = many(server.endpoint(), 65);

@@ -95,7 +95,7 @@ TEST_CASE("causes that take turns do not start a job again for ever") {
     while (job.state != JobState::kFailed && restarts < 100) interrupt(restarts % 2 == 0 ? killed : no_room);
     CHECK(restarts == 4);
     CHECK(job.interruptions == 4);
-    CHECK(job.cause == "signal 9 (Killed); exit status 6: out of memory or disk space");
+    CHECK(job.cause == "signal 9 (Killed); exit status 6: out of memory or disk space, or a file that cannot be used");
     CHECK(job.reason == "interrupted 4 times in a row without a new checkpoint: " + job.cause);
   }
   SECTION("another one each time") {

@@ -17,6 +17,8 @@ TEST_CASE("lines are read back as they were written, from a line on") {
   const AuditLine first{1, 5, 1000, "set", 7, "", "it's \"so\"\n"}, second{2, 6, 0, "stop", std::nullopt, "", ""};
   CHECK(read_audit(database, 0, 10) == std::vector{first, second});
   CHECK(read_audit(database, 0, 1) == std::vector{first});
+  CHECK(read_audit(database, std::nullopt, 1) == std::vector{second});
+  CHECK(read_audit(database, std::nullopt, 10) == std::vector{first, second});
   CHECK(read_audit(database, 1, 10) == std::vector{second});
   CHECK(read_audit(database, 2, 10).empty());
 }

@@ -24,7 +24,7 @@ struct StoreRoom {
     submission.runs_dir = "/runs";
     const auto job = store.submit(submission, {.at_ms = 5, .uid = 1000, .what = "submit"});
     REQUIRE(job);
-    return *job;
+    return job->front();
   }
 };
 

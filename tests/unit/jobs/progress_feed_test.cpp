@@ -29,7 +29,7 @@ struct FeedRoom {
       {.any = [this] { return has_listener; }, .publish = [this](const jobs::Progress& p) { published.push_back(p); }}};
 
   jobs::Job running(const std::string& name) {
-    auto job = *store.submit({.name = name, .config = "c", .folder = "/", .run_dir = folder / name}, {});
+    auto job = store.submit({.name = name, .config = "c", .folder = "/", .run_dir = folder / name}, {})->front();
     for (const JobState state : {JobState::kStarting, JobState::kRunning}) {
       job.state = state;
       store.save(job);

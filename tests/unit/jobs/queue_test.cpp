@@ -147,4 +147,36 @@ TEST_CASE("a start that fails is tried again later each time") {
   CHECK(room.store.find(1)->attempts == 1);
 }
 
+TEST_CASE("a job after a trial fails as soon as the trial's sweep is cancelled") {
+  SmallQueue room;
+  SweepSubmission submission;
+  submission.sweep = "name: rates\nconfig: run.yaml\nparameters: {training.optimizer.lr: [0.1, 0.2]}\n";
+  submission.run_file = "epochs: 9\nhost: {kind: mlp}\n";
+  submission.folder = room.folder.path();
+  submission.runs_dir = room.folder / "runs";
+  submission.hold = true;
+  const auto sweep = room.sweeps.submit(submission, {.uid = 7, .what = "submit sweep"});
+  const Job later = room.submit("", {1});
+  REQUIRE(room.queue.act(later.id, JobAction::kResume, 7));
+  room.run();
+  CHECK(room.state_of(later.id) == JobState::kQueued);
+  REQUIRE(room.sweeps.cancel(sweep.id, {.uid = 7, .what = "cancel sweep"}));
+  room.queue.schedule();
+  room.run();
+  CHECK(room.state_of(1) == JobState::kCancelled);
+  CHECK(room.state_of(later.id) == JobState::kFailed);
+}
+
+TEST_CASE("jobs of a new database do not get the numbers of folders that are there") {
+  SmallQueue room;
+  const std::string jobs = room.folder / "jobs";
+  CHECK(highest_job_in(jobs) == 0);
+  for (const char* name : {"000007", "000012", "notes", "13x"}) std::filesystem::create_directories(jobs + "/" + name);
+  CHECK(highest_job_in(jobs) == 12);
+  room.store.begin_after(12);
+  CHECK(room.submit().id == 13);
+  room.store.begin_after(2);
+  CHECK(room.submit().id == 14);
+}
+
 }  // namespace esper::test::queue_test

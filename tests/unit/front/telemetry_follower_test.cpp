@@ -1,4 +1,4 @@
-#include "esper/queue/telemetry_tail.h"
+#include "esper/queue/telemetry_follower.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include "nissa/json_line.h"
 #include "support/temporary_folder.h"
 
-namespace esper::test::telemetry_tail_test {
+namespace esper::test::telemetry_follower_test {
 
 using namespace esper;
 using namespace esper::leyline::literals;
@@ -28,7 +28,7 @@ std::string epoch_packet(int epoch) {
 struct Run {
   test::TemporaryFolder folder;
   std::string path = folder / "telemetry.jsonl";
-  TelemetryTail tail{std::filesystem::path(path).parent_path().string()};
+  TelemetryFollower tail{std::filesystem::path(path).parent_path().string()};
 
   void write(const std::string& text) const { std::ofstream(path, std::ios::app) << text; }
   std::string read() {
@@ -71,4 +71,4 @@ TEST_CASE("of a large file only the end is read") {
   CHECK(run.read() == "4999 ");
 }
 
-}  // namespace esper::test::telemetry_tail_test
+}  // namespace esper::test::telemetry_follower_test

@@ -10,10 +10,10 @@
 
 namespace esper {
 
-class TelemetryTail {
+class TelemetryFollower {
  public:
   // Of a run folder that may not be there yet.
-  explicit TelemetryTail(std::string run_dir);
+  explicit TelemetryFollower(std::string run_dir);
 
   using OnPacket = std::function<void(const leyline::TelemetryPacket&)>;
   // What was written since the last call, also in a file that the run began meanwhile. The first call that finds a file

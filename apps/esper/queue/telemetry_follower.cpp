@@ -1,4 +1,4 @@
-#include "esper/queue/telemetry_tail.h"
+#include "esper/queue/telemetry_follower.h"
 
 #include <fcntl.h>
 #include <sys/inotify.h>
@@ -30,10 +30,10 @@ bool is_about_epoch(const leyline::TelemetryPacket& packet) {
 
 }  // namespace
 
-TelemetryTail::TelemetryTail(std::string run_dir)
+TelemetryFollower::TelemetryFollower(std::string run_dir)
     : run_dir_(std::move(run_dir)), path_(run_dir_ + "/telemetry.jsonl") {}
 
-void TelemetryTail::read(const OnPacket& on_packet) {
+void TelemetryFollower::read(const OnPacket& on_packet) {
   if (!std::exchange(is_first_, false)) {
     while (open_file()) {
       read_file(on_packet);
@@ -54,25 +54,25 @@ void TelemetryTail::read(const OnPacket& on_packet) {
   for (const auto& packet : packets) on_packet(packet);
 }
 
-bool TelemetryTail::open_file() {
+bool TelemetryFollower::open_file() {
   if (!file_.is_open()) file_ = nissa::open_telemetry(path_, O_RDONLY);
   return file_.is_open();
 }
 
-bool TelemetryTail::file_was_replaced() const {
+bool TelemetryFollower::file_was_replaced() const {
   struct stat ours{}, named{};
   if (::fstat(file_.number(), &ours) != 0 || ::stat(path_.c_str(), &named) != 0) return false;
   return ours.st_ino != named.st_ino || ours.st_dev != named.st_dev;
 }
 
-void TelemetryTail::skip_to_end() {
+void TelemetryFollower::skip_to_end() {
   struct stat found{};
   if (::fstat(file_.number(), &found) != 0 || found.st_size <= kMostOfEnd) return;
   ::lseek(file_.number(), found.st_size - kMostOfEnd, SEEK_SET);
   skips_line_ = true;
 }
 
-void TelemetryTail::read_file(const OnPacket& on_packet) {
+void TelemetryFollower::read_file(const OnPacket& on_packet) {
   std::array<char, 65536> bytes{};
   ssize_t got = 0;
   while ((got = ::read(file_.number(), bytes.data(), bytes.size())) > 0) {
@@ -90,14 +90,14 @@ void TelemetryTail::read_file(const OnPacket& on_packet) {
   }
 }
 
-void TelemetryTail::take_line(const OnPacket& on_packet) {
+void TelemetryFollower::take_line(const OnPacket& on_packet) {
   const std::string line = std::exchange(line_, {});
   if (std::exchange(skips_line_, false)) return;
   const auto document = base::parse_json(line, kMostLineBytes);
   if (document && document->is_object()) on_packet(history::packet_from(*document));
 }
 
-int TelemetryTail::changes() {
+int TelemetryFollower::changes() {
   if (changes_.is_open()) return changes_.number();
   base::Descriptor changes(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   constexpr auto kWritten = IN_MODIFY | IN_CREATE | IN_MOVED_TO;
@@ -106,7 +106,7 @@ int TelemetryTail::changes() {
   return changes_.number();
 }
 
-void TelemetryTail::take_changes() {
+void TelemetryFollower::take_changes() {
   std::array<char, 4096> ignored{};
   while (::read(changes_.number(), ignored.data(), ignored.size()) > 0) {
   }
