@@ -57,7 +57,7 @@ TEST_CASE("a resolved config loads back to an equal one") {
 }
 
 TEST_CASE("given fields alone are read back as such, so that defaults still follow others") {
-  const std::string text = "name: a\nhost:\n  kind: cnn\n  blocks: 2\ntraining:\n  optimizer:\n    lr: 0.5\n";
+  const std::string text = "name: \"a\"\nhost:\n  kind: cnn\n  blocks: 2\ntraining:\n  optimizer:\n    lr: 0.5\n";
   const LoadedConfig loaded = read_run_config_text(text, "f");
   REQUIRE(loaded.problems.empty());
   const std::string given =

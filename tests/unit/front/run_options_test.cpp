@@ -1,11 +1,12 @@
+#include "esper/run_options.h"
+
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
 #include <string>
 
 #include "esper/output.h"
-#include "esper/run_options.h"
 
-namespace esper::test::number_check_test {
+namespace esper::test::run_options_test {
 
 namespace {
 
@@ -30,4 +31,4 @@ TEST_CASE("one thing is counted without an s") {
   CHECK(counted(0, "job") == "0 jobs");
 }
 
-}  // namespace esper::test::number_check_test
+}  // namespace esper::test::run_options_test
