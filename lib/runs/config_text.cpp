@@ -7,11 +7,13 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "base/file_system.h"
 #include "base/hash.h"
 #include "base/text/digits_only.h"
 #include "base/text/printable.h"
 #include "config/fields/field_table.h"
 #include "config/yaml/yaml_document.h"
+#include "runs/run_folder_reader.h"
 
 namespace esper::runs {
 namespace {
@@ -187,6 +189,15 @@ std::string ConfigText::hash() const {
     }
   }
   return base::hash_text(base::fnv1a(text.append(path.depth() + 1, '}')));
+}
+
+std::string config_hash_of(const std::string& run) {
+  try {
+    const auto config = ConfigText::read(FolderReader(run).read("config.yaml", config::YamlLimits::kBytes));
+    return config ? config->hash() : "";
+  } catch (const base::IoError&) {
+    return "";
+  }
 }
 
 }  // namespace esper::runs

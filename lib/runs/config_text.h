@@ -41,4 +41,8 @@ class ConfigText {
   std::vector<Line> lines_;
 };
 
+// ConfigText::hash() of the run in this folder, as `esper config check` prints it; empty where its config.yaml cannot
+// be read. It takes as long as all else that is read of a run, so listing many runs leaves it out. Any thread.
+std::string config_hash_of(const std::string& run);
+
 }  // namespace esper::runs

@@ -81,7 +81,6 @@ void take_config(RunReading& reading, const FolderReader& folder) {
   record.host = config->text_of("host.kind");
   record.seed = number_in<std::uint64_t>(*config, "seed");
   record.planned_epochs = number_in<std::int64_t>(*config, "epochs");
-  record.config_hash = config->hash();
   const auto metric = metric_in(*config, "training.metric", config::TrainingConfig().metric);
   const auto best = metric_in(*config, "checkpoint.best_metric", config::CheckpointConfig().best_metric);
   record.metric = base::name_of(metric);

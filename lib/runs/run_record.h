@@ -52,8 +52,7 @@ struct RunRecord {
   std::string config_name, task, dataset, host;
   std::optional<std::uint64_t> seed;
   std::optional<std::int64_t> planned_epochs;
-  std::string config_hash;  // as `esper config check` prints it
-  std::string metric;       // training.metric
+  std::string metric;  // training.metric
   Goal goal = Goal::kMaximize;
   std::string best_metric;  // checkpoint.best_metric, by which the best epoch is chosen
   Goal best_goal = Goal::kMinimize;
@@ -90,7 +89,6 @@ constexpr auto json_members(const RunRecord*) {
                     json_member("host", &R::host),
                     json_member("seed", &R::seed),
                     json_member("planned_epochs", &R::planned_epochs),
-                    json_member("config_hash", &R::config_hash),
                     json_member("metric", &R::metric),
                     json_member("goal", &R::goal),
                     json_member("best_metric", &R::best_metric),

@@ -20,6 +20,7 @@
 #include "esper/bench_daemon/timed_command.h"
 #include "esper/output.h"
 #include "esper/queue/daemon_client.h"
+#include "esper/queue/daemon_start.h"
 
 namespace esper {
 namespace {

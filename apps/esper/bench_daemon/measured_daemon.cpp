@@ -14,6 +14,7 @@
 #include "base/text/child_process.h"
 #include "base/text/json_struct.h"
 #include "esper/queue/daemon_client.h"
+#include "esper/queue/daemon_start.h"
 #include "http/client.h"
 #include "jobs/daemon/daemon.h"
 

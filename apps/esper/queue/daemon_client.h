@@ -52,7 +52,4 @@ std::string absolute_path(const std::string& path);
 // The same for an answer that is no JSON.
 std::string ask_daemon_text(const DaemonAddress& address, const std::string& target);
 
-// This program's own file.
-std::string own_program();
-
 }  // namespace esper

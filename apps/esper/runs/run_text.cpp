@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "base/text/aligned.h"
 #include "base/text/printable.h"
+#include "runs/config_text.h"
 #include "runs/moment.h"
 
 namespace esper {
@@ -92,11 +93,15 @@ std::string run_page(const RunRecord& record) {
                         {"parent", or_dash(record.parent)},
                         {"checkpoints", std::to_string(record.checkpoints)},
                         {"size", bytes_text(record.bytes)},
-                        {"config hash", or_dash(record.config_hash)},
+                        {"config hash", or_dash(runs::config_hash_of(record.path))},
                         {"version", or_dash(record.version)}});
 }
 
-ordered_json record_json(const RunRecord& record) { return ordered_json(base::to_json(record)); }
+ordered_json record_json(const RunRecord& record) {
+  ordered_json json(base::to_json(record));
+  json["config_hash"] = runs::config_hash_of(record.path);
+  return json;
+}
 
 ordered_json records_json(const std::vector<RunRecord>& records) {
   ordered_json list = ordered_json::array();

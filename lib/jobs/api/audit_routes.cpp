@@ -21,7 +21,7 @@ http::Response audit(JobStore& store, const http::Request& request) {
       most = *number;
     }
   }
-  return json_response({{"audit", base::to_json(store.audit(after, most))}});
+  return json_response({{"audit", base::to_json(read_audit(store.database(), after, most))}});
 }
 
 }  // namespace

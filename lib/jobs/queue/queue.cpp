@@ -10,6 +10,7 @@
 #include "base/names.h"
 #include "jobs/job/job_states.h"
 #include "jobs/store/dependencies.h"
+#include "jobs/store/run_folders.h"
 #include "nissa/log.h"
 
 namespace esper::jobs {
@@ -94,8 +95,10 @@ std::string Queue::why_never(const Submission& submission) const {
 base::Expected<Job> Queue::act(JobId id, JobAction action, std::int64_t uid) {
   const auto found = store_.find(id);
   if (!found) return base::failure(fmt::format("there is no job {}", id));
-  if (auto owner = store_.later_owner(*found); action == JobAction::kRetry && owner)
-    return base::failure(fmt::format("its run folder {} is job {}'s by now", found->run_dir, *owner));
+  if (action == JobAction::kRetry) {
+    if (const auto owner = later_owner(store_.database(), *found))
+      return base::failure(fmt::format("its run folder {} is job {}'s by now", found->run_dir, *owner));
+  }
   const Asked asked = asked_now(uid, std::string(base::name_of(action)));
   auto job = after_action(*found, action, asked.at_ms);
   if (!job) return job;

@@ -129,13 +129,9 @@ void Scheduler::place_jobs(const std::vector<Job>& ready, const std::vector<Job>
 }
 
 void Scheduler::make_room(const Placement& placement, const std::vector<Job>& ready, const std::vector<Job>& active) {
-  std::erase_if(made_room_for_,
-                [&](const auto& made) { return std::ranges::find(ready, made.second, &Job::id) == ready.end(); });
+  made_room_.keep(ready);
   for (const JobId id : placement.yields) {
-    const auto made = made_room_for_.find(id);
-    if (made != made_room_for_.end() && made->second == placement.yields_for) continue;
-    made_room_for_[id] = placement.yields_for;
-    stop(*std::ranges::find(active, id, &Job::id), StopPurpose::kYield);
+    if (made_room_.add(id, placement.yields_for)) stop(*std::ranges::find(active, id, &Job::id), StopPurpose::kYield);
   }
 }
 

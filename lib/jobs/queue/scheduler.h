@@ -11,6 +11,7 @@
 
 #include "jobs/queue/attempts.h"
 #include "jobs/queue/job_updates.h"
+#include "jobs/queue/made_room.h"
 #include "jobs/queue/restart_delays.h"
 #include "jobs/queue/run_forecasts.h"
 
@@ -58,8 +59,7 @@ class Scheduler {
   RestartDelays delays_;
   boost::asio::steady_timer look_again_;
   std::map<JobId, std::string> reasons_;  // of jobs that wait for resources
-  // Which job one has made room for. Once is enough: where that was not sufficient, doing it again would not be.
-  std::map<JobId, JobId> made_room_for_;
+  MadeRoom made_room_;
 };
 
 }  // namespace esper::jobs

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -12,6 +11,7 @@
 #include "jobs/job/job_states.h"
 #include "jobs/job/repeat.h"
 #include "jobs/store/dependencies.h"
+#include "jobs/store/run_folders.h"
 #include "jobs/store/run_stamp.h"
 #include "jobs/store/stored_name.h"
 
@@ -69,13 +69,6 @@ Job job_of(const Statement& row) {
 std::string reason_to_hold(const Submission& submission) {
   if (!submission.hold) return "";
   return submission.sweep == 0 ? "submitted with --hold" : "waits for its turn in its sweep";
-}
-
-// "r/" and "r/./" are "r", so that a folder is one text.
-std::string one_form(const std::string& run_dir) {
-  std::string path = std::filesystem::path(run_dir).lexically_normal();
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
 }
 
 // The time keeps jobs of another state folder, whose numbers are the same, apart.
@@ -150,26 +143,10 @@ bool JobStore::knows(const Submission& submission) {
   });
 }
 
-std::optional<JobId> JobStore::later_owner(const Job& job) {
-  auto row = database_.prepare(
-      "SELECT id FROM jobs WHERE run_dir = ? AND id > ? AND (attempts > 0 OR state NOT IN ('succeeded', 'failed', "
-      "'cancelled', 'diverged'))");
-  return row.bind(job.run_dir).bind(job.id).step() ? std::optional(row.integer(0)) : std::nullopt;
-}
-
-// Two jobs that train in one run folder would continue each other's runs.
-std::string JobStore::why_not_there(const std::string& run_dir) {
-  if (run_dir.empty()) return "";
-  auto row = database_.prepare(
-      "SELECT id FROM jobs WHERE run_dir = ? AND state NOT IN ('succeeded', 'failed', 'cancelled', 'diverged')");
-  if (!row.bind(one_form(run_dir)).step()) return "";
-  return fmt::format("run_dir: {} is the run folder of job {}, which has not ended", run_dir, row.integer(0));
-}
-
 base::Expected<JobId> JobStore::add(const Submission& submission, const Asked& asked) {
   if (const auto made = known(submission.token)) return *made;
   if (auto why = why_not_after(database_, 0, submission.after); !why.empty()) return base::failure(std::move(why));
-  if (auto why = why_not_there(submission.run_dir); !why.empty()) return base::failure(std::move(why));
+  if (auto why = why_not_there(database_, submission.run_dir); !why.empty()) return base::failure(std::move(why));
   const JobId id = insert(submission, asked);
   database_.prepare("UPDATE jobs SET run_dir = ? WHERE id = ?")
       .bind(one_form(named_run(submission, id, asked.at_ms)))

@@ -38,8 +38,6 @@ class JobStore {
   // Whether it was made already for its token.
   bool knows(const Submission& submission);
   std::optional<Job> find(JobId id);
-  // Another job that has trained in this one's run folder since, or is to; nothing: none.
-  std::optional<JobId> later_owner(const Job& job);
   // In the order of their ids.
   std::vector<Job> list(const JobFilter& filter);
   // Those that are queued and whose jobs of `after` have succeeded: higher priorities first, then older ones.
@@ -57,9 +55,6 @@ class JobStore {
   base::Expected<Job> edit(JobId id, const JobChange& change, const Asked& asked);
   // A line in the audit log, for what no other method asks for. `job`: none where it is about none.
   void note(const Asked& asked, std::optional<JobId> job) { add_to_audit(database_, asked, job); }
-  std::vector<AuditLine> audit(std::optional<std::int64_t> after, std::int64_t most) {
-    return read_audit(database_, after, most);
-  }
   Database& database() { return database_; }
 
  private:
@@ -69,7 +64,6 @@ class JobStore {
   base::Expected<JobId> add(const Submission& submission, const Asked& asked);
   JobId insert(const Submission& submission, const Asked& asked);
   void update(const Job& job);
-  std::string why_not_there(const std::string& run_dir);
 
   mutable Database database_;  // reading prepares statements
 };

@@ -118,6 +118,18 @@ TEST_CASE("all mistakes of a configuration file end the start, and options go be
   CHECK(daemon.daemon() == 0);
 }
 
+TEST_CASE("a command whose daemon does not start says at once what the daemon said, and exits as it did") {
+  DaemonRoom daemon;
+  write_file(daemon.state_dir() + "/daemon.yaml", "thread: 2\n");
+  const auto begin = std::chrono::steady_clock::now();
+  const auto refused = daemon.ask({"submit", daemon.room.write("run.yaml", "epochs: 1\n"), "--hold"});
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("the daemon did not start (exit status 2):") != std::string::npos);
+  CHECK(refused.err.find("thread: unknown key; did you mean threads?") != std::string::npos);
+  CHECK(std::chrono::steady_clock::now() - begin < 10s);
+  CHECK(daemon.daemon() == 0);
+}
+
 TEST_CASE("a port that is taken is refused with its field") {
   DaemonRoom first, second;
   const std::string config = "http: {port: " + std::to_string(free_port()) + "}\n";

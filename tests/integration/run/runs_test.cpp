@@ -147,7 +147,7 @@ TEST_CASE("two runs are compared by figures and fields, and one of them is delet
   CHECK(fs::exists(room.run("2")));
 }
 
-TEST_CASE("two thousand runs are listed in a fraction of a second") {
+TEST_CASE("two thousand runs are listed in under 0.2 s") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
   REQUIRE(train(config, room.run("real"), kShort + Words{"checkpoint.keep_last=3"}).exit_code == 0);
@@ -156,10 +156,10 @@ TEST_CASE("two thousand runs are listed in a fraction of a second") {
     fs::create_directories(copy.parent_path());
     fs::copy(room.run("real"), copy, fs::copy_options::recursive | fs::copy_options::create_hard_links);
   }
-  // An idle machine of two cores takes less than 0.2 s. Other tests may use this one, on all its threads: the best of
-  // several tries, and a bound that only a cost that grows faster than the number of runs would exceed.
+  // The machine may be busy: the best of many tries is what the code takes.
   double best_s = 1e9;
-  for (int i = 0; i < 30 && best_s > 0.2; ++i) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  while (best_s > 0.2 && std::chrono::steady_clock::now() < deadline) {
     const auto start = std::chrono::steady_clock::now();
     const auto found = runs::refresh({}, {room.path / "many"});
     best_s = std::min(best_s, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
@@ -167,7 +167,7 @@ TEST_CASE("two thousand runs are listed in a fraction of a second") {
     REQUIRE(std::ranges::count(found.runs, runs::RunState::kFinished, &runs::RunRecord::state) == 2000);
   }
   std::cout << "two thousand runs: " << best_s << " s\n";
-  CHECK(best_s < 1);
+  CHECK(best_s < 0.2);
 }
 
 }  // namespace esper::test::runs_test

@@ -87,7 +87,7 @@ struct Routes {
   // Of lines that are about changes of live runs.
   std::vector<std::string> audited_settings() {
     std::vector<std::string> found;
-    for (const auto& line : store.audit(0, 100))
+    for (const auto& line : read_audit(store.database(), 0, 100))
       if (line.what == "set") found.push_back(line.details);
     return found;
   }
@@ -152,7 +152,7 @@ TEST_CASE("bad edits are refused with all reasons, and change nothing") {
   CHECK(refused({{"after", {1}}, {"priority", 5}}).status == 409);
   CHECK(routes.ask("PATCH", "/v1/jobs/7", {{"priority", 1}}).status == 404);
   CHECK(routes.store.find(1) == before);
-  CHECK(routes.store.audit(1, 10).empty());
+  CHECK(read_audit(routes.store.database(), 1, 10).empty());
 }
 
 TEST_CASE("one submission for several seeds makes all jobs, or none, and the same ones when it is repeated") {

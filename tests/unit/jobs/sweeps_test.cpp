@@ -329,7 +329,7 @@ TEST_CASE("the audit log says who let jobs begin, and who cancelled them") {
   room.sweeps.drive(7);
   REQUIRE(room.sweeps.cancel(1, {.at_ms = 9, .uid = 1001, .what = "cancel sweep"}));
   int begun = 0, cancelled = 0;
-  for (const AuditLine& line : room.jobs.audit(0, 100)) {
+  for (const AuditLine& line : read_audit(room.jobs.database(), 0, 100)) {
     if (!line.job) continue;
     if (line.state == "queued") {
       CHECK(line.what == "daemon");

@@ -1,0 +1,23 @@
+#pragma once
+// Starting a daemon for a command that needs one. On the thread that reads the command line.
+
+#include <functional>
+#include <string>
+
+#include "base/expected.h"
+#include "http/message.h"
+
+namespace esper {
+
+// This program's own file.
+std::string own_program();
+
+// No socket, or one that a daemon left which has ended. A daemon that is slow, or full, listens.
+bool nobody_listens(const std::string& state_dir);
+
+using Ask = std::function<base::Expected<http::Response>()>;
+// The answer of a daemon that is started for it, or of the one that another command started at the same moment. Throws
+// Error with what the daemon wrote before it ended, and its exit status, where none came to listen.
+base::Expected<http::Response> answer_of_started(const std::string& state_dir, const Ask& ask);
+
+}  // namespace esper

@@ -1,0 +1,22 @@
+#pragma once
+// Which job a run folder is for, as rows of the database. One thread. Throw DatabaseError.
+
+#include <optional>
+#include <string>
+
+#include "jobs/database/database.h"
+#include "jobs/job/job.h"
+
+namespace esper::jobs {
+
+// "r/" and "r/./" are "r", so that a folder is one text.
+std::string one_form(const std::string& run_dir);
+
+// Why a new job cannot train there: a job that has not ended does, and each would continue the other's run. Empty: it
+// can.
+std::string why_not_there(Database& database, const std::string& run_dir);
+
+// A later job that has trained in the job's run folder, or is to; nothing: none.
+std::optional<JobId> later_owner(Database& database, const Job& job);
+
+}  // namespace esper::jobs
