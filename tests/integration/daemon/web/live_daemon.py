@@ -39,10 +39,8 @@ class LiveDaemon:
         return self
 
     def __exit__(self, *_):
-        for job in self.get("/v1/jobs?state=starting,running,stopping")["jobs"] if self.process.poll() is None else []:
-            self.run("job", "cancel", str(job["id"]), check=False)
-            self.wait_for(job["id"], {"succeeded", "failed", "cancelled", "diverged"})
         if self.process.poll() is None:
+            self.cancel_all()
             self.process.send_signal(signal.SIGTERM)
         try:
             self.process.wait(30)
@@ -68,6 +66,13 @@ class LiveDaemon:
         while self.get(f"/v1/jobs/{job}")["state"] not in states:
             assert time.monotonic() < deadline, self.get(f"/v1/jobs/{job}")
             time.sleep(0.1)
+
+    def cancel_all(self):
+        """Nothing begins any more, and what runs has ended: no process writes into the folder after this."""
+        self.run("daemon", "drain")
+        for job in self.get("/v1/jobs?state=starting,running,stopping")["jobs"]:
+            self.run("job", "cancel", str(job["id"]), check=False)
+            self.wait_for(job["id"], {"succeeded", "failed", "cancelled", "diverged"})
 
     def resident_mb(self):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
