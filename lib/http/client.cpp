@@ -15,6 +15,11 @@ namespace {
 
 namespace response_http = boost::beast::http;
 using ResponseParser = response_http::response_parser<response_http::string_body>;
+using Stage = RequestStage;
+
+base::Failure<RequestFailure> failure(Stage stage, std::string reason) {
+  return base::failure(RequestFailure{stage, std::move(reason)});
+}
 
 std::string request_text(const Endpoint& endpoint, std::string_view method, std::string_view target,
                          std::string_view body) {
@@ -27,23 +32,26 @@ std::string request_text(const Endpoint& endpoint, std::string_view method, std:
 }
 
 // Takes what the connection brings until the response is complete.
-base::Expected<void> receive(const base::Descriptor& connection, ResponseParser& parser, Deadline deadline) {
+base::Expected<void, RequestFailure> receive(const base::Descriptor& connection, ResponseParser& parser,
+                                             Deadline deadline) {
   std::string buffer, unparsed;
   while (!parser.is_done()) {
     const auto read = read_some(connection, buffer, deadline);
-    if (!read) return base::failure(read.error());
-    if (read->end == ReadEnd::kTimeOut) return base::failure("no answer in time");
+    if (!read) return failure(Stage::kNoAnswer, read.error());
+    if (read->end == ReadEnd::kTimeOut) return failure(Stage::kNoAnswer, "no answer in time");
     boost::system::error_code error;
     if (read->end == ReadEnd::kClosed) {
-      if (!parser.got_some()) return base::failure("the server closed the connection without an answer");
+      if (!parser.got_some())
+        return failure(Stage::kNoAnswer, "the server closed the connection without an answer");
       parser.put_eof(error);
     } else {
       unparsed += read->bytes;
       unparsed.erase(0, parser.put(boost::asio::buffer(unparsed), error));
     }
     if (error && error != response_http::error::need_more)
-      return base::failure("the answer is not valid: " + error.message());
-    if (unparsed.size() > kMostUnparsedBytes) return base::failure("the answer is not valid: a line is too long");
+      return failure(Stage::kInvalidAnswer, "the answer is not valid: " + error.message());
+    if (unparsed.size() > kMostUnparsedBytes)
+      return failure(Stage::kInvalidAnswer, "the answer is not valid: a line is too long");
   }
   return {};
 }
@@ -63,23 +71,27 @@ Response response_of(ResponseParser& parser) {
 
 }  // namespace
 
-base::Expected<Response> request(const Endpoint& endpoint, std::string_view method, std::string_view target,
-                                 std::string_view body, base::Duration timeout) {
+base::Expected<Response, RequestFailure> request(const Endpoint& endpoint, std::string_view method,
+                                                 std::string_view target, std::string_view body,
+                                                 base::Duration timeout) {
   if (!is_request_word(method) || !is_request_word(target))
-    return base::failure("method and target must be visible ASCII characters");
+    return failure(Stage::kNotSent, "method and target must be visible ASCII characters");
   const Deadline deadline = std::chrono::steady_clock::now() + timeout;
   const auto connection = connect_to(endpoint, deadline);
-  if (!connection) return base::failure(connection.error());
+  if (!connection) return failure(Stage::kNotSent, connection.error());
   const auto sent = base::write_all(connection->number(), request_text(endpoint, method, target, body),
                                     deadline - std::chrono::steady_clock::now());
-  if (sent.error == ETIMEDOUT) return base::failure("the server did not take the request in time");
+  if (sent.error == ETIMEDOUT) return failure(Stage::kNotSent, "the server did not take the request in time");
   // Any other error: a server that refuses early has answered all the same.
   ResponseParser parser;
   parser.header_limit(kMostResponseHeaderBytes);
   parser.body_limit(kMostResponseBodyBytes);
   parser.eager(true);
   if (method == "HEAD") parser.skip(true);
-  if (auto received = receive(*connection, parser, deadline); !received) return base::failure(received.error());
+  if (auto received = receive(*connection, parser, deadline); !received) {
+    const bool is_unsent = sent.error != 0 && received.error().stage == Stage::kNoAnswer;
+    return failure(is_unsent ? Stage::kNotSent : received.error().stage, received.error().reason);
+  }
   return response_of(parser);
 }
 

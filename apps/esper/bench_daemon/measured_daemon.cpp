@@ -68,7 +68,7 @@ TimedAnswer MeasuredDaemon::ask(const std::string& method, const std::string& ta
   const auto begin = Clock::now();
   const auto answer = http::request(endpoint, method, target, text, kPatience);
   const double ms = ms_since(begin);
-  if (!answer) throw Error(ExitCode::kResources, "the measured daemon does not answer: " + answer.error());
+  if (!answer) throw Error(ExitCode::kResources, "the measured daemon does not answer: " + answer.error().reason);
   if (answer->status >= 300)
     throw Error(ExitCode::kResources,
                 fmt::format("the measured daemon refused {} {}: {}", method, target, answer->body));

@@ -14,7 +14,6 @@
 #include "base/text/json_struct.h"
 #include "esper/queue/daemon_start.h"
 #include "esper/run_options.h"
-#include "http/client.h"
 #include "jobs/daemon/daemon.h"
 
 namespace esper {
@@ -29,11 +28,6 @@ constexpr std::size_t kMostAnswerBytes = 64u << 20;
 // The folder, or one above it, is another user's.
 bool is_forbidden(const std::string& state_dir) {
   return ::access(jobs::socket_of(state_dir).c_str(), R_OK | W_OK) != 0 && errno == EACCES;
-}
-
-// Whether the daemon may have had the whole request, though no answer came: by how http::request() begins its reasons.
-bool may_have_come(const std::string& reason) {
-  return !reason.starts_with("cannot ") && !reason.starts_with("the server did not take the request");
 }
 
 nlohmann::json document_of(const http::Response& response) {
@@ -111,7 +105,7 @@ http::Endpoint endpoint_of(const DaemonAddress& address) {
   return http::UnixEndpoint{jobs::socket_of(state_dir_of(address))};
 }
 
-Error no_answer(const DaemonAddress& address, const std::string& reason) {
+Error no_answer(const DaemonAddress& address, const http::RequestFailure& failure) {
   const std::string state_dir = state_dir_of(address);
   if (is_forbidden(state_dir)) {
     return {ExitCode::kConfig,
@@ -121,12 +115,10 @@ Error no_answer(const DaemonAddress& address, const std::string& reason) {
   }
   if (nobody_listens(state_dir)) {
     return {ExitCode::kTryAgain, fmt::format("no daemon answers for {}: {}; start one: esper daemon --state-dir {}",
-                                             state_dir, reason, state_dir)};
+                                             state_dir, failure.reason, state_dir)};
   }
-  // As http::request() begins the reason for one that is damaged or too large.
-  const bool is_lasting = reason.starts_with("the answer is not valid");
-  return {is_lasting ? ExitCode::kResources : ExitCode::kTryAgain,
-          fmt::format("the daemon of {} listens, but gave no answer that can be used: {}", state_dir, reason)};
+  return {failure.stage == http::RequestStage::kInvalidAnswer ? ExitCode::kResources : ExitCode::kTryAgain,
+          fmt::format("the daemon of {} listens, but gave no answer that can be used: {}", state_dir, failure.reason)};
 }
 
 nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method, const std::string& target,
@@ -141,7 +133,7 @@ nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method,
   }
   if (!response) {
     const auto error = no_answer(address, response.error());
-    if (method == "GET" || !may_have_come(response.error())) throw error;
+    if (method == "GET" || response.error().stage == http::RequestStage::kNotSent) throw error;
     throw Error(error.code(), std::string(error.what()) +
                                   "; it may have been done all the same: look with esper jobs before you repeat it");
   }

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "esper/output.h"
-#include "http/client_socket.h"
+#include "http/client.h"
 
 namespace esper {
 
@@ -37,7 +37,7 @@ std::string state_dir_of(const DaemonAddress& address);
 http::Endpoint endpoint_of(const DaemonAddress& address);
 // For a request that got no answer, for this reason: "no daemon answers for DIR: REASON; start one: ...", or that the
 // one that listens gave none that can be used. kTryAgain; kResources for an answer that would be as bad the next time.
-base::Error no_answer(const DaemonAddress& address, const std::string& reason);
+base::Error no_answer(const DaemonAddress& address, const http::RequestFailure& failure);
 
 // The daemon's answer. Throws Error with the daemon's reason where it refuses: kConfig, kTryAgain where it may go well
 // later, or kResources; no_answer() where there is none.

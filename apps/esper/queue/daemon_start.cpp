@@ -153,7 +153,7 @@ bool nobody_listens(const std::string& state_dir) {
   return errno == ENOENT || errno == ECONNREFUSED;
 }
 
-base::Expected<http::Response> answer_of_started(const std::string& state_dir, const Ask& ask) {
+Answer answer_of_started(const std::string& state_dir, const Ask& ask) {
   const auto started = start_daemon(state_dir);
   const auto deadline = std::chrono::steady_clock::now() + kOthersStartTime;
   auto response = ask();

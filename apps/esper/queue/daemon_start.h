@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/expected.h"
-#include "http/message.h"
+#include "http/client.h"
 
 namespace esper {
 
@@ -15,9 +15,10 @@ std::string own_program();
 // No socket, or one that a daemon left which has ended. A daemon that is slow, or full, listens.
 bool nobody_listens(const std::string& state_dir);
 
-using Ask = std::function<base::Expected<http::Response>()>;
+using Answer = base::Expected<http::Response, http::RequestFailure>;
+using Ask = std::function<Answer()>;
 // The answer of a daemon that is started for it, or of the one that another command started at the same moment. Throws
 // Error with what the daemon wrote before it ended, and its exit status, where none came to listen.
-base::Expected<http::Response> answer_of_started(const std::string& state_dir, const Ask& ask);
+Answer answer_of_started(const std::string& state_dir, const Ask& ask);
 
 }  // namespace esper

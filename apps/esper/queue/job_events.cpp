@@ -20,7 +20,7 @@ base::Expected<http::EventReader> open_events(const DaemonAddress& address) {
 
 JobEvents::JobEvents(DaemonAddress address) : address_(std::move(address)) {
   auto opened = open_events(address_);
-  if (!opened) throw no_answer(address_, opened.error());
+  if (!opened) throw no_answer(address_, {.reason = opened.error()});
   events_ = std::move(*opened);
 }
 
@@ -52,7 +52,7 @@ void JobEvents::reopen() {
       events_ = std::move(*opened);
       return;
     }
-    if (std::chrono::steady_clock::now() > deadline) throw no_answer(address_, opened.error());
+    if (std::chrono::steady_clock::now() > deadline) throw no_answer(address_, {.reason = opened.error()});
     std::this_thread::sleep_for(kBetweenAttempts);
   }
 }

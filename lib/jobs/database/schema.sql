@@ -56,11 +56,6 @@ CREATE TABLE audit (
   details TEXT NOT NULL
 );
 
-CREATE TABLE settings (
-  name TEXT PRIMARY KEY,
-  value TEXT NOT NULL
-) WITHOUT ROWID;
-
 -- version 2
 -- What a run is trained to, where that is more or less than its run file says; 0: as the run file says.
 ALTER TABLE jobs ADD COLUMN epochs INTEGER NOT NULL DEFAULT 0;

@@ -23,7 +23,7 @@ namespace {
 enum class Then { kClose, kWait };
 
 // Answers with the given bytes. Goes on until the client has ended.
-base::Expected<http::Response> answered_with(std::string_view bytes, Then then,
+base::Expected<http::Response, http::RequestFailure> answered_with(std::string_view bytes, Then then,
                                              base::Duration timeout = test::kPatience,
                                              std::string_view method = "GET") {
   const test::TemporaryFolder folder;
@@ -58,22 +58,32 @@ TEST_CASE("responses with a length, in chunks, up to the end of the connection, 
 }
 
 TEST_CASE("what is no response, or no whole one, is a failure with its reason") {
-  CHECK(answered_with("", Then::kClose).error() == "the server closed the connection without an answer");
-  CHECK(test::has(answered_with("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", Then::kClose).error(),
+  CHECK(answered_with("", Then::kClose).error().reason == "the server closed the connection without an answer");
+  CHECK(test::has(answered_with("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", Then::kClose).error().reason,
                   "partial message"));
-  CHECK(answered_with("SSH-2.0-OpenSSH\r\n", Then::kWait).error().starts_with("the answer is not valid"));
-  CHECK(test::has(answered_with("HTTP/1.1 200 OK\r\nX: " + std::string(20'000, 'x'), Then::kWait).error(), "limit"));
+  CHECK(answered_with("SSH-2.0-OpenSSH\r\n", Then::kWait).error().reason.starts_with("the answer is not valid"));
+  CHECK(test::has(answered_with("HTTP/1.1 200 OK\r\nX: " + std::string(20'000, 'x'), Then::kWait).error().reason, "limit"));
   CHECK(
-      test::has(answered_with("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", Then::kWait).error(), "limit"));
+      test::has(answered_with("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", Then::kWait).error().reason, "limit"));
   CHECK(test::has(
       answered_with("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" + std::string(600'000, 'x'), Then::kWait)
-          .error(),
+          .error()
+          .reason,
       "line is too long"));
+}
+
+TEST_CASE("a failure says whether the server may have had the request, and whether it answered") {
+  using Stage = http::RequestStage;
+  const test::TemporaryFolder folder;
+  CHECK(http::request(http::UnixEndpoint{folder / "s"}, "GET", "/", {}, 1s).error().stage == Stage::kNotSent);
+  CHECK(answered_with("", Then::kClose).error().stage == Stage::kNoAnswer);
+  CHECK(answered_with("HTTP/1.1 200 OK\r\n", Then::kWait, 50ms).error().stage == Stage::kNoAnswer);
+  CHECK(answered_with("SSH-2.0-OpenSSH\r\n", Then::kWait).error().stage == Stage::kInvalidAnswer);
 }
 
 TEST_CASE("a server that does not answer is waited for as long as the caller says") {
   for (const auto* begin : {"", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"})
-    CHECK(answered_with(begin, Then::kWait, 50ms).error() == "no answer in time");
+    CHECK(answered_with(begin, Then::kWait, 50ms).error().reason == "no answer in time");
 }
 
 TEST_CASE("a server that does not even accept is waited for as long as the caller says") {
@@ -84,7 +94,7 @@ TEST_CASE("a server that does not even accept is waited for as long as the calle
   const test::RawClient first(http::UnixEndpoint{folder / "s"});
   const auto response = http::request(http::UnixEndpoint{folder / "s"}, "GET", "/", {}, 50ms);
   REQUIRE(!response);
-  CHECK(response.error() == "cannot connect to " + (folder / "s") + ": no answer in time");
+  CHECK(response.error().reason == "cannot connect to " + (folder / "s") + ": no answer in time");
 }
 
 TEST_CASE("a request that is not taken is given up") {
@@ -93,14 +103,15 @@ TEST_CASE("a request that is not taken is given up") {
   REQUIRE(listening);
   const auto response = http::request(http::UnixEndpoint{folder / "s"}, "POST", "/", std::string(8 << 20, 'x'), 100ms);
   REQUIRE(!response);
-  CHECK(response.error() == "the server did not take the request in time");
+  CHECK(response.error().reason == "the server did not take the request in time");
+  CHECK(response.error().stage == http::RequestStage::kNotSent);
 }
 
 TEST_CASE("a server that is not there, and words that would be two") {
   const test::TemporaryFolder folder;
-  CHECK(http::request(http::UnixEndpoint{folder / "s"}, "GET", "/", {}, 1s).error() ==
+  CHECK(http::request(http::UnixEndpoint{folder / "s"}, "GET", "/", {}, 1s).error().reason ==
         "cannot connect to " + (folder / "s") + ": No such file or directory");
-  CHECK(http::request(http::LoopbackEndpoint{1, "t"}, "GET", "/", {}, 1s).error() ==
+  CHECK(http::request(http::LoopbackEndpoint{1, "t"}, "GET", "/", {}, 1s).error().reason ==
         "cannot connect to 127.0.0.1:1: Connection refused");
   CHECK(!http::request(http::UnixEndpoint{folder / "s"}, "GET", "/ HTTP/1.1\r\nX: y", {}, 1s));
   CHECK(!http::request(http::UnixEndpoint{folder / "s"}, "", "/", {}, 1s));

@@ -75,7 +75,7 @@ TEST_CASE("a client that is still sending gets the refusal all the same") {
   for (int i = 0; i < 20; ++i) {
     const auto response = http::request(http::LoopbackEndpoint{endpoint.port, "wrong"}, "POST", "/",
                                         std::string(4 << 20, 'x'), test::kPatience);
-    INFO((response ? "" : response.error()));
+    INFO((response ? "" : response.error().reason));
     REQUIRE(response);
     CHECK(response->status == 401);
   }

@@ -23,7 +23,7 @@ namespace {
 http::Response ask(const http::Endpoint& endpoint, std::string_view method, std::string_view target,
                    std::string_view body = {}) {
   auto response = http::request(endpoint, method, target, body, test::kPatience);
-  INFO((response ? "" : response.error()));
+  INFO((response ? "" : response.error().reason));
   REQUIRE(response);
   return *response;
 }
