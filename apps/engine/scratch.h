@@ -2,24 +2,23 @@
 // A folder of one measurement, gone with it.
 
 #include <string>
+#include <utility>
+
+#include "base/scratch_folder.h"
 
 namespace esper::engine {
 
 class Scratch {
  public:
-  // Under TMPDIR, else /tmp. cache_dir: where the measured runs keep compiled programs; empty: where all runs do.
-  // Throws Error{kResources}.
-  explicit Scratch(std::string cache_dir = {});
-  ~Scratch();
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  // cache_dir: where the measured runs keep compiled programs; empty: where all runs do. Throws as ScratchFolder does.
+  explicit Scratch(std::string cache_dir = {}) : cache_dir_(std::move(cache_dir)) {}
 
-  const std::string& folder() const { return folder_; }
-  std::string path(const std::string& name) const { return folder_ + "/" + name; }
+  const std::string& folder() const { return folder_.path(); }
+  std::string path(const std::string& name) const { return folder() + "/" + name; }
   const std::string& cache_dir() const { return cache_dir_; }
 
  private:
-  std::string folder_;  // absolute
+  base::ScratchFolder folder_{"esper-bench"};
   std::string cache_dir_;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/interrupt.h"
+#include "base/signal_point.h"
 #include "base/text/standard_output.h"
 #include "config/writing/write.h"
 #include "data/preprocessing.h"
@@ -235,8 +236,10 @@ int run(const TrainRequest& request) {
   if (!resuming) open.emplace(create_run(new_path(request, config), config));
   const auto composition = compose(request, bench, *open, std::move(policy));
 
+  base::fault::signal_point("tolaria.starting");
   interrupt.begin_saving();
   const auto [outcome, summary] = train(*composition, *open);
+  for (const auto& point : base::fault::unfired()) nissa::log::warning(base::fault::unfired_text(point));
   interrupt.end_saving();
   // One that came after training had ended, with everything saved.
   const int signal = base::Interrupt::requested();

@@ -119,6 +119,8 @@ void build_front(Front& front) {
   add_daemon(front);
   add_bench(front);
   add_baseline(front);
+  add_verify_resume(front);
+  add_drill(front);
   add_doctor(front);
   add_completion(front);
 }

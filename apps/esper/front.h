@@ -41,6 +41,8 @@ void add_job(Front& front);
 void add_sweep(Front& front);
 void add_logs(Front& front);
 void add_attach(Front& front);
+void add_verify_resume(Front& front);
+void add_drill(Front& front);
 void add_doctor(Front& front);
 void add_completion(Front& front);
 void add_config_check(CLI::App& config, Front& front);

@@ -55,10 +55,12 @@ void arm_entry(std::string_view entry, std::map<std::string, Armed, std::less<>>
   points.insert_or_assign(std::string(entry.substr(0, at)), armed);
 }
 
-void arm_list(std::string_view text, State& s) {
+using Points = std::map<std::string, Armed, std::less<>>;
+
+void arm_list(std::string_view text, Points& points) {
   while (!text.empty()) {
     const std::size_t comma = text.find(',');
-    arm_entry(text.substr(0, comma), s.points);
+    arm_entry(text.substr(0, comma), points);
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
   }
 }
@@ -70,7 +72,7 @@ void publish(const State& s) {
 void read_environment(State& s) {
   if (s.environment_read) return;
   s.environment_read = true;
-  if (const char* text = std::getenv("ESPER_FAULTS")) arm_list(text, s);
+  if (const char* text = std::getenv("ESPER_FAULTS")) arm_list(text, s.points);
 }
 
 }  // namespace
@@ -99,8 +101,18 @@ void arm(std::string_view point, std::uint64_t nth, std::uint64_t times) {
 void arm_from_text(std::string_view text) {
   State& s = state();
   const std::lock_guard lock(s.mutex);
-  arm_list(text, s);
+  arm_list(text, s.points);
   publish(s);
+}
+
+std::string problem_of(std::string_view text) {
+  try {
+    Points points;
+    arm_list(text, points);
+    return {};
+  } catch (const Error& error) {
+    return error.what();
+  }
 }
 
 void arm_from_environment() {
@@ -116,6 +128,20 @@ void disarm_all() {
   s.points.clear();
   s.environment_read = true;
   publish(s);
+}
+
+std::vector<std::string> unfired() {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  std::vector<std::string> points;
+  for (const auto& [point, armed] : s.points) {
+    if (armed.hits < armed.nth) points.push_back(point);
+  }
+  return points;
+}
+
+std::string unfired_text(std::string_view point) {
+  return "the fault point " + std::string(point) + " never fired: no such point, or not hit so often";
 }
 
 std::uint64_t hits(std::string_view point) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace esper::base::fault {
 
@@ -19,10 +20,15 @@ constexpr std::uint64_t kEveryHit = UINT64_MAX;
 void arm(std::string_view point, std::uint64_t nth = 1, std::uint64_t times = 1);
 // Arms the points of a text in the form above. Throws Error{kConfig} if it cannot be parsed.
 void arm_from_text(std::string_view text);
+// Why arm_from_text() would refuse it; empty: it would not.
+std::string problem_of(std::string_view text);
 // Reads ESPER_FAULTS now rather than at the first hit, so that main can report a mistake in it.
 void arm_from_environment();
 // Nothing fires any more, the environment included.
 void disarm_all();
+// The armed points of which no hit fired, and a line for the log that says so of one.
+std::vector<std::string> unfired();
+std::string unfired_text(std::string_view point);
 // Hits of an armed point so far, those that fired and those that did not.
 std::uint64_t hits(std::string_view point);
 

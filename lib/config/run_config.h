@@ -12,12 +12,14 @@
 
 namespace esper::config {
 
-// Time limits.
+// Time limits, and what a run does about steps that go wrong.
 struct SafetyConfig {
   base::Duration data_deadline = std::chrono::seconds(60);
   base::Duration policy_deadline = std::chrono::seconds(2);
   base::Duration policy_start_deadline = std::chrono::seconds(30);
   base::Duration save_deadline = std::chrono::seconds(120);
+  int most_skipped_steps = 2, most_rate_cuts = 2;
+  double rate_cut = 0.5;
 
   template <class = void>
   static constexpr auto fields() {
@@ -27,7 +29,16 @@ struct SafetyConfig {
                       field("policy_start_deadline", &C::policy_start_deadline,
                             "time limit for a policy's process to be ready, where it has one; a run does not begin "
                             "without it"),
-                      field("save_deadline", &C::save_deadline, "time limit for a checkpoint write")};
+                      field("save_deadline", &C::save_deadline, "time limit for a checkpoint write"),
+                      field("most_skipped_steps", &C::most_skipped_steps,
+                            "how many steps whose loss or gradient is not finite are passed over, since the last "
+                            "epoch that ended well; 0: none",
+                            between(0, 1000)),
+                      field("most_rate_cuts", &C::most_rate_cuts,
+                            "after those: how often the learning rate is lowered instead, before the run ends as "
+                            "diverged",
+                            between(0, 100)),
+                      field("rate_cut", &C::rate_cut, "by which factor it is lowered", between(0.001, 0.999))};
   }
   void validate(Findings& out) const;
 };
@@ -114,7 +125,7 @@ struct RunConfig {
                       field("step", &C::step, "how a training step is executed"),
                       field("growth", &C::growth, "growth of the network"),
                       field("policy", &C::policy, "the growth policy"),
-                      field("safety", &C::safety, "deadlines"),
+                      field("safety", &C::safety, "deadlines, and steps that go wrong"),
                       field("checkpoint", &C::checkpoint, "checkpoints"),
                       field("telemetry", &C::telemetry, "telemetry output")};
   }

@@ -6,6 +6,7 @@
 // from copied state agreed with eager's, and is adopted only if it was faster over three times twenty steps of each.
 // The states are in shape/shape_state.h; docs/lanes.md describes them in full.
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -39,6 +40,9 @@ class StepRunner {
   // True while the first steps after a structure change are to be timed and passed to record_step_time().
   bool is_watching() const { return swap_.is_on(); }
   void record_step_time(base::Duration took) { swap_.record_step_time(took); }
+
+  // Of the last step: equal for steps whose lanes compute the same bits.
+  std::uint64_t bits() const { return tally_.bits; }
 
   // True if nothing is left to try or to wait for, for the shapes seen so far.
   bool settled() const;

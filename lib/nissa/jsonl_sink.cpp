@@ -6,10 +6,12 @@
 
 #include <cerrno>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/text/timed_write.h"
 #include "leyline/telemetry.h"
 #include "nissa/json_line.h"
@@ -38,6 +40,10 @@ JsonlSink::JsonlSink(std::filesystem::path path, Target target, base::Duration w
 }
 
 void JsonlSink::emit(const leyline::TelemetryPacket& packet) {
+  if (base::fault::hit("nissa.sink_blocks")) {
+    std::this_thread::sleep_for(write_deadline_);
+    throw std::system_error(ETIMEDOUT, std::generic_category(), path_);
+  }
   if (!file_.is_open() || file_was_replaced()) {
     if (const int error = open_file(); error != 0) throw std::system_error(error, std::generic_category(), path_);
   }

@@ -9,14 +9,16 @@
 
 #include "base/interrupt.h"
 #include "base/names.h"
+#include "base/signal_point.h"
 #include "base/text/rounding.h"
 #include "device/profiler.h"
 #include "leyline/telemetry.h"
 #include "tolaria/epoch_trainer.h"
 #include "tolaria/evaluation/measure.h"
-#include "tolaria/growth/good_state.h"
 #include "tolaria/growth/growth.h"
 #include "tolaria/report/epoch_reporter.h"
+#include "tolaria/safety/good_state.h"
+#include "tolaria/safety/step_reactions.h"
 
 namespace esper::tolaria {
 namespace {
@@ -31,6 +33,7 @@ using End = RunOutcome::Kind;
 using namespace leyline::literals;
 
 std::string divergence(const StepMetrics& metrics, const Measurements& measured) {
+  if (metrics.steps == 0) return "no step of the epoch could be trained";
   if (!std::isfinite(metrics.loss)) return "the training loss is not finite";
   if (!std::isfinite(measured.running.loss)) return "the validation loss is not finite";
   return {};
@@ -42,8 +45,9 @@ class EpochLoop {
       : run_(run),
         evaluation_{run.model, run.data.validation, run.data.train, run.facts, run.ledger},
         log_(run.model, run.progress, run.outbox, run.saver),
-        trainer_(run),
-        good_state_(evaluation_, run.progress, run.outbox),
+        good_state_(evaluation_, run.progress, run.outbox, when_to_keep(run.facts)),
+        reactions_(run.facts, run.progress, good_state_, run.outbox),
+        trainer_(run, good_state_),
         growth_(evaluation_, run.policy, log_, run.data.probe, run.at_the_end),
         reporter_(run.facts, run.progress, run.model, run.outbox, run.ledger) {}
 
@@ -74,7 +78,7 @@ class EpochLoop {
   bool should_stop_early() const;
   RunOutcome finish();
   RunOutcome not_saved();
-  RunOutcome stop_diverged(const std::string& reason);
+  RunOutcome stop_diverged(const std::string& reason, std::string_view advice = kLowerRateAdvice);
   RunOutcome stop_interrupted();
 
   const config::RunConfig& config() const { return run_.facts.config; }
@@ -82,8 +86,9 @@ class EpochLoop {
   Run& run_;
   Evaluation evaluation_;
   LifecycleLog log_;
-  EpochTrainer trainer_;
   GoodState good_state_;
+  StepReactions reactions_;
+  EpochTrainer trainer_;
   Growth growth_;
   EpochReporter reporter_;
   struct Held {
@@ -94,7 +99,7 @@ class EpochLoop {
 };
 
 RunOutcome EpochLoop::run() {
-  if (run_.progress.step > 0) good_state_.keep();
+  if (step::first_not_finite(run_.model.state, {}).empty()) good_state_.keep();
   growth_.ask_again();
   for (follow_changes(); !is_last_epoch_over() && !should_stop_early(); follow_changes()) {
     if (const auto outcome = run_epoch()) return *outcome;
@@ -112,7 +117,11 @@ void EpochLoop::follow_changes() {
 std::optional<RunOutcome> EpochLoop::run_epoch() {
   run_.display.epoch = run_.progress.epoch + 1;
   const base::LedgerEpoch epoch(run_.ledger, run_.progress.epoch + 1);
-  const auto trained = trainer_.train();
+  auto trained = trainer_.train();
+  for (; !trained && trainer_.bad_step(); trained = trainer_.train()) {
+    if (!reactions_.go_back_before(*trainer_.bad_step()))
+      return stop_diverged(trainer_.bad_step()->reason, StepReactions::advice_for(*trainer_.bad_step()));
+  }
   if (!trained) return stop_interrupted();
 
   const auto hook_begin = run_.facts.clock.now();
@@ -134,6 +143,7 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
     better = replace_validation(run_.progress, *settled, best_before, config().checkpoint.best_metric);
   }
   trainer_.take_structure();
+  run_.progress.safety = after_epoch(std::move(run_.progress.safety), run_.progress.step);
   good_state_.keep();
   const double hook_ms = base::milliseconds(run_.facts.clock.now() - hook_begin);
 
@@ -147,6 +157,7 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
 
 Measurements EpochLoop::measure() {
   run_.display.phase = leyline::Phase::kValidating;
+  base::fault::signal_point("tolaria.validating");
   return measure_epoch(evaluation_, run_.progress.epoch + 1, run_.outbox,
                        growth_.needs_samples(run_.progress) ? PerSample::kKept : PerSample::kNotKept);
 }
@@ -160,7 +171,7 @@ StepMetrics EpochLoop::read_metrics() {
 std::string EpochLoop::divergence_or_undo(StepMetrics& metrics, Measurements& measured) {
   std::string reason = divergence(metrics, measured);
   if (reason.empty()) reason = good_state_.loss_explosion(measured);
-  if (reason.empty() || !good_state_.put_back(reason)) return reason;
+  if (reason.empty() || !good_state_.has_growing_seeds() || !good_state_.put_back(reason)) return reason;
   hold_restored();
   good_state_.measure_again(reason, metrics, measured);
   return divergence(metrics, measured);
@@ -196,6 +207,7 @@ void EpochLoop::go_back() {
 EpochEnd EpochLoop::grow(const EpochResults& results) {
   const LedgerScope deciding(run_.ledger, Owner::kPolicy);
   EpochEnd end = EpochEnd::kInterrupted;
+  base::fault::signal_point("tolaria.deciding");
   try {
     end = growth_.end_epoch(run_.progress, results);
   } catch (...) {
@@ -222,6 +234,7 @@ bool EpochLoop::should_stop_early() const {
 
 RunOutcome EpochLoop::finish() {
   RunOutcome outcome;
+  base::fault::signal_point("tolaria.ending");
   if (!is_last_epoch_over()) {
     const auto goal = base::name_of(config().training.early_stop_metric);
     outcome = {End::kEarlyStopped, 0, fmt::format("validation {} no longer improves", goal)};
@@ -238,14 +251,14 @@ RunOutcome EpochLoop::not_saved() {
   return {End::kNotSaved, 0, "the final state could not be saved" + (failure ? ": " + failure->problem : "")};
 }
 
-RunOutcome EpochLoop::stop_diverged(const std::string& reason) {
+RunOutcome EpochLoop::stop_diverged(const std::string& reason, std::string_view advice) {
   run_.outbox.emit(
       event("tolaria.diverged"_event, Level::kCritical,
             {{"epoch", std::to_string(std::min(run_.progress.epoch + 1, static_cast<std::uint32_t>(config().epochs)))},
              {"step", std::to_string(run_.progress.step)},
              {"reason", reason}}));
   run_.saver.finish();
-  return {End::kDiverged, 0, reason + "; try a lower training.optimizer.lr or training.clip_norm"};
+  return {End::kDiverged, 0, fmt::format("{}; {}", reason, advice)};
 }
 
 RunOutcome EpochLoop::stop_interrupted() {

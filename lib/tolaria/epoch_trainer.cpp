@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 
 #include "base/interrupt.h"
+#include "base/signal_point.h"
 #include "base/text/rounding.h"
 #include "device/cuda_table.h"
 #include "kasmina/network/network_seeds.h"
@@ -16,6 +18,21 @@ using base::Owner;
 using step::Microbatch;
 
 namespace {
+
+// While lanes are timed against each other, bits change to and fro.
+constexpr int kSteadySteps = 16;
+
+BadStep bad_step(std::int64_t step, const step::StepState& state, const std::vector<Microbatch>& microbatches) {
+  const auto tensor = step::first_not_finite(state, microbatches);
+  return {step, tensor.empty() ? "the loss or the gradient of a step is not finite" : tensor + " is not finite",
+          tensor.starts_with("batch.")};
+}
+
+// For a drill.
+void spoil(std::vector<Microbatch>& microbatches) {
+  auto& inputs = microbatches.front().inputs;
+  if (inputs.is_floating_point()) inputs = at::full_like(inputs, std::numeric_limits<double>::quiet_NaN());
+}
 
 lanes::RunnerServices runner_services(Run& run) {
   return {{.compile_service = run.lanes.compile_service,
@@ -32,20 +49,25 @@ lanes::RunnerServices runner_services(Run& run) {
 
 }  // namespace
 
-EpochTrainer::EpochTrainer(Run& run)
+EpochTrainer::EpochTrainer(Run& run, GoodState& good_state)
     : run_(run),
+      good_state_(good_state),
       setup_(run.facts, run.model),
       runner_(run.model, run.facts.config.step, run.facts.device, runner_services(run)),
       batches_(run.data.train, run.facts.device, run.facts.config.step.accumulation,
                look_ahead_for(run.facts.config.data, run.facts.device, run.data.train), run.ledger) {}
 
+// Not the epoch's last one, where that is shorter.
+bool EpochTrainer::is_whole(const std::vector<Microbatch>& microbatches) const {
+  const auto& config = run_.facts.config;
+  return static_cast<int>(microbatches.size()) == config.step.accumulation &&
+         microbatches.back().inputs.size(0) == config.data.batch_size;
+}
+
 // Remaining steps of this shape in the run: one per epoch if it is the epoch's last, which may be shorter.
 std::int64_t EpochTrainer::steps_left(const std::vector<Microbatch>& microbatches) const {
-  const auto& config = run_.facts.config;
-  const std::int64_t epochs_left = config.epochs - run_.progress.epoch;
-  const bool whole = static_cast<int>(microbatches.size()) == config.step.accumulation &&
-                     microbatches.back().inputs.size(0) == config.data.batch_size;
-  return whole ? epochs_left * run_.facts.steps_per_epoch() : epochs_left;
+  const std::int64_t epochs_left = run_.facts.config.epochs - run_.progress.epoch;
+  return is_whole(microbatches) ? epochs_left * run_.facts.steps_per_epoch() : epochs_left;
 }
 
 void EpochTrainer::train_step(const std::vector<Microbatch>& microbatches) {
@@ -54,11 +76,25 @@ void EpochTrainer::train_step(const std::vector<Microbatch>& microbatches) {
   const bool watched = runner_.is_watching();
   const auto begin = run_.step_times || watched ? clock.now() : base::Duration{};
   run_.ledger.begin_step();
-  setup_.prepare(step, microbatches);
+  setup_.prepare(step, run_.progress.safety.rate_factor(step), microbatches);
   runner_.step(microbatches, {step, steps_left(microbatches)});
   run_.ledger.end_step(step);
   if (watched) runner_.record_step_time(clock.now() - begin);
   if (run_.step_times) run_.step_times->push_back({begin, clock.now()});
+}
+
+// Steps that are trained again after a return must have the bits that they had, or a run that was killed meanwhile
+// would go on differently.
+void EpochTrainer::keep_after_change_of_bits() {
+  if (runner_.bits() != bits_) {
+    bits_ = runner_.bits();
+    steady_steps_ = 0;
+    is_copy_old_ = true;
+    return;
+  }
+  if (!is_copy_old_ || ++steady_steps_ < kSteadySteps) return;
+  good_state_.keep();
+  is_copy_old_ = false;
 }
 
 void EpochTrainer::advance_cursor(const std::vector<Microbatch>& microbatches) {
@@ -78,12 +114,26 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   const auto wait_before = run_.ledger.so_far(Owner::kLoaderWait);
   batches_.begin_epoch(run_.progress.epoch, run_.progress.batch);
   setup_.follow_network();
+  bad_step_.reset();
+  watch_.begin(run_.model.state);
+  is_copy_old_ = false;  // it is of the end of the epoch before, or of the return to it
+  steady_steps_ = 0;
+  const bool can_go_back = !good_state_.has_growing_seeds();
   TrainedEpoch trained;
   std::vector<Microbatch> microbatches;
   for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
-    train_step(microbatches);
-    for (const auto& [inputs, targets] : microbatches) trained.samples += inputs.size(0);
+    base::fault::signal_point("tolaria.training");
+    if (!run_.progress.safety.skips_step(run_.progress.step)) {
+      if (base::fault::hit("tolaria.nan_input")) spoil(microbatches);
+      train_step(microbatches);
+      if (can_go_back && watch_.is_tripped(run_.model.state)) {
+        bad_step_ = tolaria::bad_step(run_.progress.step, run_.model.state, microbatches);
+        return std::nullopt;
+      }
+      for (const auto& [inputs, targets] : microbatches) trained.samples += inputs.size(0);
+    }
     advance_cursor(microbatches);
+    if (can_go_back && is_whole(microbatches)) keep_after_change_of_bits();
     if (base::Interrupt::requested() != 0) return std::nullopt;
     if (run_.saver.is_due_after_step()) run_.saver.save();
   }
@@ -94,8 +144,8 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   trained.loader_wait_ms = base::milliseconds(run_.ledger.so_far(Owner::kLoaderWait) - wait_before);
   trained.copies = batches_.take_times();
   const auto last_step = std::max<std::int64_t>(run_.progress.step - 1, 0);
-  trained.learning_rate = run_.facts.learning_rate(last_step);
-  trained.learning_rates = setup_.learning_rates(last_step);
+  trained.learning_rate = run_.facts.learning_rate(last_step) * run_.progress.safety.rate_factor(last_step);
+  trained.learning_rates = setup_.learning_rates(last_step, run_.progress.safety.rate_factor(last_step));
   return trained;
 }
 

@@ -1,25 +1,32 @@
 #pragma once
 // Trains an epoch step by step, each step in the lane that suits it. Training thread.
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "lanes/step_runner.h"
+#include "step/finite_watch.h"
 #include "tolaria/run/batch_source.h"
 #include "tolaria/run/run.h"
 #include "tolaria/run/step_setup.h"
 #include "tolaria/run/trained_epoch.h"
+#include "tolaria/safety/good_state.h"
+#include "tolaria/safety/governor.h"
 
 namespace esper::tolaria {
 
 class EpochTrainer {
  public:
-  explicit EpochTrainer(Run& run);
+  EpochTrainer(Run& run, GoodState& good_state);
   EpochTrainer(const EpochTrainer&) = delete;
   EpochTrainer& operator=(const EpochTrainer&) = delete;
 
-  // Trains from the run's cursor to the end of the epoch, and saves when due. Empty if a signal interrupted it.
+  // Trains from the run's cursor to the end of the epoch, and saves when due. Empty if a signal interrupted it, or if a
+  // step went wrong: then bad_step() has it, and the cursor is before it. Steps go wrong where no seed grows; seeds are
+  // judged by the epoch as a whole.
   std::optional<TrainedEpoch> train();
+  const std::optional<BadStep>& bad_step() const { return bad_step_; }
 
   // Call after the network may have changed.
   void take_structure() { runner_.take_structure(run_.progress.step); }
@@ -28,13 +35,21 @@ class EpochTrainer {
 
  private:
   void train_step(const std::vector<step::Microbatch>& microbatches);
+  void keep_after_change_of_bits();
+  bool is_whole(const std::vector<step::Microbatch>& microbatches) const;
   std::int64_t steps_left(const std::vector<step::Microbatch>& microbatches) const;
   void advance_cursor(const std::vector<step::Microbatch>& microbatches);
 
   Run& run_;
+  GoodState& good_state_;
   StepSetup setup_;
   lanes::StepRunner runner_;
   BatchSource batches_;
+  step::FiniteWatch watch_;
+  std::optional<BadStep> bad_step_;
+  std::uint64_t bits_ = 0;    // of the last step
+  int steady_steps_ = 0;      // with the same bits, since they changed
+  bool is_copy_old_ = false;  // the copy to go back to is from before a change of bits
 };
 
 }  // namespace esper::tolaria

@@ -11,7 +11,7 @@
 #   Names in anonymous namespaces must differ within a room for it.
 
 set(ESPER_ROOMS base:0 leyline:1 storage:1 http:1 config:2 crypto:2 device:3 nissa:3 program:4 data:4 history:4 kasmina:5 tamiyo:5
-  simic:5 sweep:5 runs:5 jobs:6 step:6 tamiyo_network:6 porting:6 simic_imitation:7 lanes:7 tolaria:8)
+  simic:5 sweep:5 runs:5 drill:5 jobs:6 step:6 tamiyo_network:6 porting:6 simic_imitation:7 lanes:7 tolaria:8)
 
 option(ESPER_UNITY "Compile several files of a room at once; OFF compiles each by itself" ON)
 

@@ -7,7 +7,7 @@
 namespace esper::engine::bench {
 namespace {
 
-constexpr int kPilotSteps = 6, kMinSteps = 3, kMaxSteps = 5000;
+constexpr int kPilotSteps = 6, kFewestSteps = 3, kMostSteps = 5000;
 constexpr double kPilotMs = 25;
 
 // How many steps fill one round. Also warms caches and allocators up.
@@ -16,9 +16,9 @@ int steps_per_round(const Contender& contender, double round_ms) {
   contender.run(kPilotSteps, pilot);
   double step_us = std::max(base::median(pilot), 0.1);
   pilot.clear();
-  contender.run(std::clamp(static_cast<int>(kPilotMs * 1e3 / step_us), kMinSteps, kMaxSteps), pilot);
+  contender.run(std::clamp(static_cast<int>(kPilotMs * 1e3 / step_us), kFewestSteps, kMostSteps), pilot);
   step_us = std::max(base::median(pilot), 0.1);
-  return std::clamp(static_cast<int>(std::lround(round_ms * 1e3 / step_us)), kMinSteps, kMaxSteps);
+  return std::clamp(static_cast<int>(std::lround(round_ms * 1e3 / step_us)), kFewestSteps, kMostSteps);
 }
 
 void run_round(const Contender& contender, int steps, Row& row) {

@@ -7,10 +7,12 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/scratch_folder.h"
 #include "base/text/text_outlet.h"
 #include "config/writing/write.h"
 #include "esper/bench_daemon/daemon_figures.h"
@@ -19,8 +21,9 @@
 #include "esper/bench_daemon/task_spooler.h"
 #include "esper/bench_daemon/timed_command.h"
 #include "esper/output.h"
+#include "esper/own_program.h"
 #include "esper/queue/daemon_client.h"
-#include "esper/queue/daemon_start.h"
+#include "runs/read_run_record.h"
 
 namespace esper {
 namespace {
@@ -30,29 +33,19 @@ using base::ExitCode;
 
 constexpr int kSubmits = 200, kLists = 5, kRestarts = 5, kCommands = 30;
 
-struct Scratch {
-  std::filesystem::path path;
-  Scratch() {
-    std::string name = (std::filesystem::temp_directory_path() / "esper_bench_daemon_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw Error(ExitCode::kResources, "cannot make a folder like " + name);
-    path = name;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-};
+std::int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
 
 class Measurement {
  public:
   explicit Measurement(const DaemonBench& bench)
-      : bench_(bench), yaml_(config::resolved_yaml(bench.config)), daemon_(scratch_.path), spooler_(scratch_.path) {
-    run_file_ = (scratch_.path / "run.yaml").string();
+      : bench_(bench), yaml_(config::resolved_yaml(bench.config)), daemon_(scratch_.path()), spooler_(scratch_.path()) {
+    run_file_ = in_scratch("run.yaml");
     std::ofstream(run_file_) << yaml_;
     figures_.commit = bench.commit;
-    figures_.queued = bench.queued;
+    figures_.queue_length = bench.queued;
   }
 
   DaemonFigures run() {
@@ -68,6 +61,8 @@ class Measurement {
   }
 
  private:
+  std::string in_scratch(const std::string& name) const { return scratch_.path() + "/" + name; }
+
   // On a terminal one line that is written over, else a line for each stage.
   void tell(const std::string& stage, int done, int all) {
     if (base::Interrupt::requested() != 0) throw Error(ExitCode::kInterrupted, "cancelled");
@@ -81,9 +76,13 @@ class Measurement {
 
   Times& times(const std::string& what) { return figures_.times.emplace_back(Times{what, {}}); }
 
-  jobs::Submission submission(bool hold) const {
-    jobs::Submission submission{.name = "bench", .config = yaml_, .folder = scratch_.path, .run_dir = {}};
-    submission.runs_dir = scratch_.path / "runs";
+  // Each has a seed of its own, as those of users have something of their own: the daemon has to read it.
+  jobs::Submission submission(bool hold) {
+    std::string run_file = yaml_;
+    const auto line = run_file.find("\nseed: ") + 1;
+    run_file.replace(line, run_file.find('\n', line) - line, fmt::format("seed: {}", ++seed_));
+    jobs::Submission submission{.name = "bench", .config = run_file, .folder = scratch_.path(), .run_dir = {}};
+    submission.runs_dir = in_scratch("runs");
     submission.needs.threads = 1;
     submission.hold = hold;
     if (!hold) submission.after = {held_};
@@ -185,46 +184,58 @@ class Measurement {
     if (!theirs.empty()) idle_spooler("tsp", static_cast<double>(wakeups(theirs.front()) - their_before) / minutes);
   }
 
-  double train_alone(int number) const {
-    const auto run = (scratch_.path / fmt::format("alone{}", number)).string();
-    const auto trained = time_command({own_program(), "train", "--config", run_file_, "--run-dir", run});
-    return trained.exit_code == 0 ? trained.seconds : -1;
+  // The run reports its start right before its first step, in whole milliseconds of the machine's clock.
+  std::optional<TimedTraining> timed(const std::string& run, double seconds, std::int64_t began_ms) const {
+    const auto started = runs::read_run_record(run).started_ms;
+    if (!started) return std::nullopt;
+    return TimedTraining{seconds, static_cast<double>(*started - began_ms)};
   }
 
-  double train_queued(int number) const {
-    const auto run = (scratch_.path / fmt::format("queued{}", number)).string();
+  std::optional<TimedTraining> train_alone(int number) const {
+    const auto run = in_scratch(fmt::format("alone{}", number));
+    const auto began_ms = now_ms();
+    const auto trained = time_command({own_program(), "train", "--config", run_file_, "--run-dir", run});
+    if (trained.exit_code != 0) return std::nullopt;
+    return timed(run, trained.seconds, began_ms);
+  }
+
+  std::optional<TimedTraining> train_queued(int number) const {
+    const auto run = in_scratch(fmt::format("queued{}", number));
     const auto begin = std::chrono::steady_clock::now();
+    const auto began_ms = now_ms();
     const auto submitted = run_own({"submit", run_file_, "--run-dir", run, "--json"});
     const auto job = nlohmann::json::parse(submitted.output, nullptr, false);
-    if (submitted.exit_code != 0 || !job.is_object()) return -1;
+    if (submitted.exit_code != 0 || !job.is_object()) return std::nullopt;
     const auto id = std::to_string(job.at("id").get<jobs::JobId>());
-    if (run_own({"job", "wait", id}).exit_code != 0) return -1;
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (run_own({"job", "wait", id}).exit_code != 0) return std::nullopt;
+    const auto took = std::chrono::steady_clock::now() - begin;
+    return timed(run, std::chrono::duration<double>(took).count(), began_ms);
   }
 
   void trainings() {
     for (int number = 0; number < bench_.rounds; ++number) {
       tell("trainings through the queue and alone", number, bench_.rounds);
       const bool queue_first = number % 2 == 0;
-      double queued = queue_first ? train_queued(number) : 0;
-      const double alone = train_alone(number);
+      auto queued = queue_first ? train_queued(number) : std::nullopt;
+      const auto alone = train_alone(number);
       if (!queue_first) queued = train_queued(number);
-      if (queued < 0 || alone < 0) {
+      if (!queued || !alone) {
         figures_.notes.push_back("trainings were not measured: esper train failed; try it: esper train --config FILE");
         return;
       }
-      figures_.queued_s.push_back(queued);
-      figures_.alone_s.push_back(alone);
+      figures_.queued.push_back(*queued);
+      figures_.alone.push_back(*alone);
     }
   }
 
   const DaemonBench bench_;
   const std::string yaml_;
-  Scratch scratch_;
+  base::ScratchFolder scratch_{"esper-bench-daemon"};
   MeasuredDaemon daemon_;
   TaskSpooler spooler_;
   std::string run_file_;
   jobs::JobId held_ = 0;
+  int seed_ = 0;  // of the last submission
   DaemonFigures figures_;
 };
 

@@ -13,8 +13,8 @@
 #include "base/error.h"
 #include "base/text/child_process.h"
 #include "base/text/json_struct.h"
+#include "esper/own_program.h"
 #include "esper/queue/daemon_client.h"
-#include "esper/queue/daemon_start.h"
 #include "http/client.h"
 #include "jobs/daemon/daemon.h"
 

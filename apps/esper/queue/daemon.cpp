@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "esper/front.h"
+#include "esper/own_program.h"
 #include "esper/queue/daemon_client.h"
-#include "esper/queue/daemon_start.h"
 #include "esper/queue/job_commands.h"
 #include "esper/run_options.h"
 

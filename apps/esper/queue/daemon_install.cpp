@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "esper/front.h"
+#include "esper/own_program.h"
 #include "esper/queue/daemon_client.h"
-#include "esper/queue/daemon_start.h"
 #include "esper/queue/job_commands.h"
 #include "esper/run_options.h"
 #include "jobs/daemon/daemon_config.h"

@@ -22,6 +22,7 @@
 #include "base/text/child_process.h"
 #include "base/text/printable.h"
 #include "base/text/text_outlet.h"
+#include "esper/own_program.h"
 #include "http/unix_address.h"
 #include "jobs/daemon/daemon.h"
 #include "storage/file_tools.h"
@@ -166,13 +167,6 @@ Answer answer_of_started(const std::string& state_dir, const Ask& ask) {
     throw Error(ExitCode::kResources, "the daemon did not start; see the end of " + log_of(state_dir));
   }
   return response;
-}
-
-std::string own_program() {
-  std::error_code failed;
-  const auto path = std::filesystem::read_symlink("/proc/self/exe", failed);
-  if (failed) throw Error(ExitCode::kResources, "cannot find this program's own file: " + failed.message());
-  return path.string();
 }
 
 }  // namespace esper

@@ -9,9 +9,6 @@
 
 namespace esper {
 
-// This program's own file.
-std::string own_program();
-
 // No socket, or one that a daemon left which has ended. A daemon that is slow, or full, listens.
 bool nobody_listens(const std::string& state_dir);
 

@@ -69,13 +69,14 @@ std::int64_t kept_numbers(const TrainingConfig& training) {
 // recorded step makes. Measured: 14 numbers for each parameter with AdamW.
 constexpr std::int64_t kLaneCopies = 5;
 
-// Copies of all that a step may change, beside it: while a lane is checked, while seeds grow (the state to go back to),
-// and for the control that a seed is measured against.
+// Copies of all that a step may change, beside it: the state to go back to; while a lane is checked; and for the
+// control that a seed is measured against.
 std::int64_t state_copies(const RunConfig& config) {
-  std::int64_t copies = config.step.lane == Lane::kEager ? 0 : kLaneCopies;
-  if (config.growth.enabled && config.policy.kind != PolicyKind::kNone)
-    copies += config.growth.gates.evidence == Evidence::kControl ? 2 : 1;
-  return copies;
+  const bool grows = config.growth.enabled && config.policy.kind != PolicyKind::kNone;
+  const bool has_control = grows && config.growth.gates.evidence == Evidence::kControl;
+  const bool goes_back = config.safety.most_skipped_steps > 0 || config.safety.most_rate_cuts > 0;
+  const bool keeps_state = grows || (goes_back && config.device.precision != Precision::kFp16);
+  return (keeps_state ? 1 : 0) + (config.step.lane == Lane::kEager ? 0 : kLaneCopies) + (has_control ? 1 : 0);
 }
 
 struct Network {

@@ -90,14 +90,16 @@ Response JobRoutes::list(const Request& request) {
   if (!filter) return refusal(400, filter.error());
   const auto most = static_cast<std::size_t>(filter->most);
   ++filter->most;  // shows whether there are more
+  filter->parts = JobParts::kWithoutForecast;
   auto jobs = store_.list(*filter);
+  UnfinishedJobs unfinished(store_.database());
   std::vector<std::string> texts;  // the newest job first: what does not fit are the oldest
   std::size_t bytes = 0;
   for (Job& job : std::views::reverse(jobs)) {
     if (texts.size() == most) break;
-    job.reason = queue_.waiting_reason(job);
+    job.reason = queue_.waiting_reason(job, unfinished);
     std::string text;
-    append_json(text, job);
+    append_listed_json(text, job);
     bytes += text.size() + 1;
     if (bytes > kMostListBytes) break;
     texts.push_back(std::move(text));

@@ -48,9 +48,10 @@ void append_value(std::string& text, const std::vector<T>& values) {
 }
 
 template <base::JsonStruct Struct>
-void append_value(std::string& text, const Struct& value) {
+void append_value(std::string& text, const Struct& value, std::string_view left_out = {}) {
   char before = '{';
   const auto append_field = [&](const auto& field) {
+    if (field.name == left_out) return;
     text += before;
     text.append("\"").append(field.name).append("\":");
     append_value(text, value.*field.member);
@@ -63,6 +64,6 @@ void append_value(std::string& text, const Struct& value) {
 
 }  // namespace
 
-void append_json(std::string& text, const Job& job) { append_value(text, job); }
+void append_listed_json(std::string& text, const Job& job) { append_value(text, job, "forecast"); }
 
 }  // namespace esper::jobs

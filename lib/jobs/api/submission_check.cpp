@@ -9,8 +9,8 @@
 #include "base/text/joined.h"
 #include "base/text/printable.h"
 #include "base/text/problem.h"
-#include "config/loading/load.h"
 #include "jobs/job/repeat.h"
+#include "jobs/schedule/run_file.h"
 #include "sweep/sweep_file.h"
 
 namespace esper::jobs {
@@ -31,8 +31,7 @@ constexpr const char* kNameRule =
     "name: needs 1 to 200 characters, no \"/\" and no control characters, and may not begin with a dot";
 
 void check_config(const std::string& config, std::vector<std::string>& mistakes) {
-  for (const auto& problem : config::read_run_config_text(config, "config").problems)
-    mistakes.push_back("config: " + base::to_string(problem));
+  for (const auto& problem : read_run_file(config).problems) mistakes.push_back("config: " + base::to_string(problem));
 }
 
 bool is_folder(const std::string& path) {

@@ -9,7 +9,6 @@
 #include "base/file_system.h"
 #include "base/names.h"
 #include "jobs/job/job_states.h"
-#include "jobs/store/dependencies.h"
 #include "jobs/store/run_folders.h"
 #include "nissa/log.h"
 
@@ -140,15 +139,19 @@ base::Expected<Job> Queue::edit(JobId id, const JobChange& change, std::int64_t 
 }
 
 std::string Queue::waiting_reason(const Job& job) const {
+  UnfinishedJobs unfinished(store_.database());
+  return waiting_reason(job, unfinished);
+}
+
+std::string Queue::waiting_reason(const Job& job, UnfinishedJobs& unfinished) const {
   if (job.state != S::kQueued) return job.reason;
   if (is_draining_) return "the daemon is draining: no job begins";
   if (auto reason = scheduler_.waiting_reason(job); !reason.empty()) return reason;
   if (!job.reason.empty()) return job.reason;
   if (job.after.empty()) return "waits for its turn";
-  const auto unfinished = unfinished_before(store_.database(), job.id);
-  return unfinished.empty() ? "waits for its turn"
-                            : fmt::format("waits for {} {} to succeed", unfinished.size() == 1 ? "job" : "jobs",
-                                          fmt::join(unfinished, ", "));
+  const auto first = unfinished.among(job.after);
+  if (first.empty()) return "waits for its turn";
+  return fmt::format("waits for {} {} to succeed", first.size() == 1 ? "job" : "jobs", fmt::join(first, ", "));
 }
 
 void Queue::schedule() {

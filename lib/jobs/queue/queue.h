@@ -15,6 +15,7 @@
 #include "jobs/job/job_actions.h"
 #include "jobs/job/job_change.h"
 #include "jobs/queue/scheduler.h"
+#include "jobs/store/dependencies.h"
 
 namespace esper::jobs {
 
@@ -45,6 +46,8 @@ class Queue {
   bool is_draining() const { return is_draining_; }
   // Why a queued job does not run now; empty: nothing known.
   std::string waiting_reason(const Job& job) const;
+  // The same for many jobs, with one `unfinished` for all.
+  std::string waiting_reason(const Job& job, UnfinishedJobs& unfinished) const;
   // What the job trains with, as RunForecasts::run_file_of().
   std::string run_file_of(const Job& job) const { return scheduler_.forecasts().run_file_of(job); }
   // Looks for what can begin and what is to stop, once for all that happened in this turn of the loop.

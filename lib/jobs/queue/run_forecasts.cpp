@@ -1,7 +1,7 @@
 #include "jobs/queue/run_forecasts.h"
 
-#include "config/loading/load.h"
 #include "jobs/schedule/admission.h"
+#include "jobs/schedule/run_file.h"
 #include "jobs/schedule/run_inputs.h"
 
 namespace esper::jobs {
@@ -11,7 +11,7 @@ std::string RunForecasts::run_file_of(const Job& job) const {
 }
 
 base::Expected<Submission> RunForecasts::admit(const Submission& submission) const {
-  const auto config = config::read_run_config_text(submission.config, "config").config;
+  const config::RunConfig& config = read_run_file(submission.config).config;
   const std::string& run_dir = submission.run_dir.empty() ? submission.runs_dir : submission.run_dir;
   return jobs::admit(submission, config, run_inputs(config, submission.folder), observer_.capacity(),
                      observer_.whole_disk(run_dir));

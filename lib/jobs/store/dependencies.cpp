@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -36,16 +37,6 @@ std::optional<JobId> later_among(Database& database, const std::vector<JobId>& j
       "SELECT given.value FROM json_each(?2) AS given WHERE given.value IN (SELECT later.id FROM later) LIMIT 1");
   row.bind(first).bind(ids_json(jobs));
   return first_id(row);
-}
-
-// Of those that it comes after directly, in the order of their ids. `state`: a condition on their state.
-std::vector<JobId> before(Database& database, JobId job, const std::string& state) {
-  auto rows = database.prepare(
-      fmt::format("SELECT first.id FROM dependencies JOIN jobs AS first ON first.id = dependencies.after WHERE "
-                  "dependencies.job = ? AND {} ORDER BY first.id",
-                  state));
-  rows.bind(job);
-  return integers_in(rows);
 }
 
 }  // namespace
@@ -95,11 +86,12 @@ std::vector<JobId> with_failed_dependency(Database& database) {
 }
 
 std::vector<JobId> unsuccessful_before(Database& database, JobId job) {
-  return before(database, job, std::string(kUnsuccessful));
-}
-
-std::vector<JobId> unfinished_before(Database& database, JobId job) {
-  return before(database, job, fmt::format("NOT {} AND first.state <> 'succeeded'", kUnsuccessful));
+  auto rows = database.prepare(
+      fmt::format("SELECT first.id FROM dependencies JOIN jobs AS first ON first.id = dependencies.after WHERE "
+                  "dependencies.job = ? AND {} ORDER BY first.id",
+                  kUnsuccessful));
+  rows.bind(job);
+  return integers_in(rows);
 }
 
 std::vector<JobId> queued_after(Database& database, JobId job) {
@@ -108,6 +100,23 @@ std::vector<JobId> queued_after(Database& database, JobId job) {
       "jobs.state = 'queued'");
   rows.bind(job);
   return integers_in(rows);
+}
+
+bool UnfinishedJobs::has(JobId job) {
+  const auto [place, is_new] = known_.try_emplace(job, false);
+  if (is_new) {
+    auto row = database_.prepare(fmt::format(
+        "SELECT 1 FROM jobs AS first WHERE first.id = ? AND NOT {} AND first.state <> 'succeeded'", kUnsuccessful));
+    place->second = row.bind(job).step();
+  }
+  return place->second;
+}
+
+std::vector<JobId> UnfinishedJobs::among(const std::vector<JobId>& jobs) {
+  std::vector<JobId> found;
+  std::ranges::copy_if(jobs, std::back_inserter(found), [&](JobId job) { return has(job); });
+  std::ranges::sort(found);
+  return found;
 }
 
 }  // namespace esper::jobs

@@ -2,6 +2,7 @@
 // Which jobs a job comes after, as rows of the database. No job comes after itself, directly or over others. One
 // thread.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,23 @@ void set_dependencies(Database& database, JobId job, const std::vector<JobId>& a
 void count_success(Database& database, JobId job);
 // Queued jobs of which one that they come after has failed, was cancelled or diverged. Looks at all that wait for jobs.
 std::vector<JobId> with_failed_dependency(Database& database);
-// Of the jobs that it comes after: those that failed, were cancelled or diverged, and those that have not ended.
+// Of the jobs that it comes after: those that failed, were cancelled or diverged.
 std::vector<JobId> unsuccessful_before(Database& database, JobId job);
-std::vector<JobId> unfinished_before(Database& database, JobId job);
 // The queued ones that come directly after this one.
 std::vector<JobId> queued_after(Database& database, JobId job);
+
+// Which jobs have not ended; each is looked up once, for lists in which thousands come after the same ones.
+class UnfinishedJobs {
+ public:
+  explicit UnfinishedJobs(Database& database) : database_(database) {}
+  // Of these, in the order of their ids.
+  std::vector<JobId> among(const std::vector<JobId>& jobs);
+
+ private:
+  bool has(JobId job);
+
+  Database& database_;
+  std::map<JobId, bool> known_;
+};
 
 }  // namespace esper::jobs

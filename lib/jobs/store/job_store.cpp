@@ -22,7 +22,7 @@ constexpr std::string_view kColumns =
     "id, name, state, purpose, reason, priority, threads, memory_bytes, gpus, assigned_gpus, folder, run_dir, "
     "attempts, "
     "interruptions, cause, checkpoint, exit_code, submitted_ms, started_ms, ended_ms, uid, sweep, epochs, "
-    "(SELECT json_group_array(after) FROM dependencies WHERE job = jobs.id), forecast, peak_bytes";
+    "(SELECT json_group_array(after) FROM dependencies WHERE job = jobs.id), peak_bytes, forecast";
 
 // Of a column that only this room writes.
 std::vector<std::int64_t> list_in(const Statement& row, int column) {
@@ -37,7 +37,7 @@ config::RunForecast forecast_in(const Statement& row, int column) {
   return *forecast;
 }
 
-Job job_of(const Statement& row) {
+Job job_of(const Statement& row, JobParts parts = JobParts::kAll) {
   Job job;
   job.id = row.integer(0);
   job.name = row.text(1);
@@ -61,8 +61,8 @@ Job job_of(const Statement& row) {
   job.sweep = row.integer(21);
   job.epochs = row.integer(22);
   job.after = list_in(row, 23);
-  job.forecast = forecast_in(row, 24);
-  job.peak_bytes = row.integer(25);
+  job.peak_bytes = row.integer(24);
+  if (parts == JobParts::kAll) job.forecast = forecast_in(row, 25);
   return job;
 }
 
@@ -79,9 +79,9 @@ std::string named_run(const Submission& submission, JobId id, std::int64_t at_ms
 
 }  // namespace
 
-std::vector<Job> JobStore::read_all(Statement& rows) {
+std::vector<Job> JobStore::read_all(Statement& rows, JobParts parts) {
   std::vector<Job> jobs;
-  while (rows.step()) jobs.push_back(job_of(rows));
+  while (rows.step()) jobs.push_back(job_of(rows, parts));
   return jobs;
 }
 
@@ -194,7 +194,7 @@ std::vector<Job> JobStore::list(const JobFilter& filter) {
                   "(?2 = 0 OR sweep = ?2){1} ORDER BY id DESC LIMIT ?3) ORDER BY id",
                   kColumns, names.empty() ? "" : fmt::format(" AND state IN ('{}')", fmt::join(names, "', '"))));
   rows.bind(filter.name).bind(filter.sweep).bind(filter.most);
-  return read_all(rows);
+  return read_all(rows, filter.parts);
 }
 
 std::vector<Job> JobStore::ready(std::int64_t most) {

@@ -15,11 +15,15 @@
 
 namespace esper::jobs {
 
+// How much of each job is read. A forecast takes as long as all the rest.
+enum class JobParts { kAll, kWithoutForecast };
+
 struct JobFilter {
   std::vector<JobState> states{};  // empty: any
   std::string name{};              // empty: any
   std::int64_t sweep = 0;          // 0: any
   std::int64_t most = 10000;       // the newest ones
+  JobParts parts = JobParts::kAll;
 };
 
 class JobStore {
@@ -58,7 +62,7 @@ class JobStore {
   Database& database() { return database_; }
 
  private:
-  std::vector<Job> read_all(Statement& rows);
+  std::vector<Job> read_all(Statement& rows, JobParts parts = JobParts::kAll);
   std::optional<JobId> known(const std::string& token);
   // In a transaction of the caller's.
   base::Expected<JobId> add(const Submission& submission, const Asked& asked);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/text/rounding.h"
 #include "device/cuda_table.h"
 #include "lanes/lane/step_external_tensors.h"
@@ -79,6 +80,7 @@ StepOutcome ShapeMachine::record(StepShape& shape, Batch microbatches) {
   const PreparationTime preparing(context_);
   auto recorded =
       program::record(step_external_tensors(context_.model, microbatches), [&] { run_eager(microbatches); });
+  if (base::fault::hit("lanes.recording")) recorded = base::failure("fault point lanes.recording");
   if (!recorded) {
     shape.enter(ShapeEvent::kStaysEager, EagerOnly{});
     return {.from = StateId::kRecording, .event = ShapeEvent::kStaysEager, .reason = recorded.error()};

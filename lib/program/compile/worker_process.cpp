@@ -10,6 +10,8 @@
 #include <chrono>
 #include <system_error>
 
+#include "base/fault.h"
+
 namespace esper::program {
 namespace {
 
@@ -97,7 +99,9 @@ WorkerProcess::WorkerProcess(const WorkerCommand& command, Descriptor theirs) : 
 WorkerProcess::WorkerProcess(const WorkerCommand& command) : WorkerProcess(command, Descriptor()) {}
 
 bool WorkerProcess::send(const std::string& line) {
-  return channel_.send(line, kPatience) == base::LineChannel::Send::kSent;
+  const bool sent = channel_.send(line, kPatience) == base::LineChannel::Send::kSent;
+  if (base::fault::hit("program.worker_killed")) ::kill(-pid_, SIGKILL);
+  return sent;
 }
 
 void WorkerProcess::kill() {

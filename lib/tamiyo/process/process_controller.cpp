@@ -1,12 +1,14 @@
 #include "tamiyo/process/process_controller.h"
 
 #include <fmt/core.h>
+#include <signal.h>
 
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/text/json_fields.h"
 #include "leyline/telemetry.h"
 
@@ -69,6 +71,7 @@ void ProcessController::lose(const std::string& reason) {
 ControllerReply ProcessController::ask(const std::string& text, std::uint64_t number, Duration until) {
   using base::LineChannel;
   auto& channel = process_->channel();
+  if (base::fault::hit("tamiyo.process_killed")) ::kill(-process_->process(), SIGKILL);
   const auto sent = channel.send(text, until - clock_.now());
   if (sent == LineChannel::Send::kTimeout) lose("it does not read its question");
   while (true) {

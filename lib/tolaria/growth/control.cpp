@@ -47,6 +47,7 @@ class ControlTrainer {
         forward_(step::training_forward(model_.network)),
         epoch_(progress.epoch),
         first_step_(progress.step),
+        safety_(progress.safety),
         steps_(steps),
         batches_(evaluation.train, facts_.device, facts_.config.step.accumulation, LookAhead::kNone, unaccounted_) {
     setup_.follow_network();
@@ -57,7 +58,8 @@ class ControlTrainer {
     batches_.begin_epoch(epoch_++, 0);
     std::vector<Microbatch> microbatches;
     for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
-      setup_.prepare(first_step_ + steps_, microbatches);
+      const std::int64_t step = first_step_ + steps_;
+      setup_.prepare(step, safety_.rate_factor(step), microbatches);
       ++steps_;
       step::train_step(model_.state, model_.settings, microbatches, forward_);
       if (base::Interrupt::requested() != 0) return false;
@@ -78,6 +80,7 @@ class ControlTrainer {
   step::TrainingForward forward_;
   std::int64_t epoch_;
   const std::int64_t first_step_;
+  const SafetyRecord safety_;
   std::int64_t& steps_;
   base::Ledger unaccounted_;  // waiting for batches is the control's time, too
   BatchSource batches_;

@@ -7,10 +7,10 @@
 #include "leyline/seed.h"
 #include "leyline/telemetry_packet.h"
 #include "tamiyo/service/consultation.h"
-#include "tolaria/growth/good_state.h"
 #include "tolaria/growth/growth.h"
 #include "tolaria/growth/observe.h"
 #include "tolaria/run/saver.h"
+#include "tolaria/safety/good_state.h"
 
 namespace esper::tolaria {
 

@@ -13,6 +13,7 @@
 #include "history/setting_change.h"
 #include "step/step_metrics.h"
 #include "tolaria/run/control_record.h"
+#include "tolaria/run/safety_record.h"
 #include "tolaria/run/validation_window.h"
 
 namespace esper::tolaria {
@@ -62,6 +63,7 @@ struct RunProgress {
   GradientShares gradient_shares;         // of the last completed epoch
   std::uint64_t conservative_epochs = 0;  // number of epochs whose decision was late or failed
   ControlRecord control;
+  SafetyRecord safety;
   ValidationWindow window;  // of the last epochs, as the policy needs them
   // That hold in the present epoch; checkpoints carry those that steps were trained with.
   history::SettingChanges changes;

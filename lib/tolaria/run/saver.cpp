@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/signal_point.h"
 #include "base/text/rounding.h"
 #include "kasmina/slot/topology.h"
 #include "leyline/telemetry.h"
@@ -138,6 +139,7 @@ void Saver::save() {
                         {"step", std::to_string(source_.progress.step)},
                         {"reason", "the previous checkpoint was still being written"}}));
   }
+  base::fault::signal_point("tolaria.saving");  // while the other thread writes
   figures_.stall_ms = base::milliseconds(clock.now() - begin);
   report_results();
 }

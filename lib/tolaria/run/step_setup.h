@@ -20,10 +20,11 @@ class StepSetup {
 
   // Before the first step, and after the network or the run's epochs may have changed.
   void follow_network();
-  // Sets what the step reads besides the batch. step: its place in the run, from 0.
-  void prepare(std::int64_t step, std::span<const step::Microbatch> microbatches);
+  // Sets what the step reads besides the batch. step: its place in the run, from 0. rate_factor: on the learning rate,
+  // SafetyRecord's.
+  void prepare(std::int64_t step, double rate_factor, std::span<const step::Microbatch> microbatches);
   // Of that step, by parameter group; empty where all have the run's.
-  std::map<std::string, double> learning_rates(std::int64_t step);
+  std::map<std::string, double> learning_rates(std::int64_t step, double rate_factor);
 
  private:
   const RunFacts& facts_;

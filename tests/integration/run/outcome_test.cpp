@@ -71,7 +71,7 @@ TEST_CASE("a run that diverges exits 4, says so, and keeps its last good state")
   const json summary = json_of(finished);
   CHECK(summary["status"] == "diverged");
   CHECK(summary["exit_code"] == 4);
-  CHECK_THAT(finished.err, ContainsSubstring("esper: the training loss is not finite"));
+  CHECK_THAT(finished.err, ContainsSubstring("esper: host.") && ContainsSubstring(" is not finite"));
   CHECK_THAT(summary["reason"].get<std::string>(), ContainsSubstring("not finite") && ContainsSubstring("lr"));
   CHECK(events_of(room.run("run"), "tolaria.diverged").size() == 1);
   const auto names = checkpoints_of(room.run("run"));
@@ -128,7 +128,7 @@ TEST_CASE("a run that diverges exits 4 also where nobody reads its result") {
   const Finished finished = run_program(unread + train_command(config, room.run("run"), diverging()));
   INFO(finished.err);
   CHECK(finished.exit_code == 4);
-  CHECK_THAT(finished.err, ContainsSubstring("esper: the training loss is not finite"));
+  CHECK_THAT(finished.err, ContainsSubstring(" is not finite"));
 }
 
 TEST_CASE("summary.json and train --json hold the same, with every field") {

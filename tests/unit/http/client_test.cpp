@@ -24,8 +24,8 @@ enum class Then { kClose, kWait };
 
 // Answers with the given bytes. Goes on until the client has ended.
 base::Expected<http::Response, http::RequestFailure> answered_with(std::string_view bytes, Then then,
-                                             base::Duration timeout = test::kPatience,
-                                             std::string_view method = "GET") {
+                                                                   base::Duration timeout = test::kPatience,
+                                                                   std::string_view method = "GET") {
   const test::TemporaryFolder folder;
   auto listening = http::listen_on_path(folder / "s");
   REQUIRE(listening);
@@ -62,9 +62,10 @@ TEST_CASE("what is no response, or no whole one, is a failure with its reason") 
   CHECK(test::has(answered_with("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", Then::kClose).error().reason,
                   "partial message"));
   CHECK(answered_with("SSH-2.0-OpenSSH\r\n", Then::kWait).error().reason.starts_with("the answer is not valid"));
-  CHECK(test::has(answered_with("HTTP/1.1 200 OK\r\nX: " + std::string(20'000, 'x'), Then::kWait).error().reason, "limit"));
-  CHECK(
-      test::has(answered_with("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", Then::kWait).error().reason, "limit"));
+  CHECK(test::has(answered_with("HTTP/1.1 200 OK\r\nX: " + std::string(20'000, 'x'), Then::kWait).error().reason,
+                  "limit"));
+  CHECK(test::has(answered_with("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", Then::kWait).error().reason,
+                  "limit"));
   CHECK(test::has(
       answered_with("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" + std::string(600'000, 'x'), Then::kWait)
           .error()

@@ -252,8 +252,25 @@ TEST_CASE("all growing seeds go, their slots rest the whole embargo, and the run
   CHECK(culled == std::set<std::string>{"seed-0001", "seed-0002"});
 }
 
-TEST_CASE("where no seed grows, or no earlier state could be kept, a loss that is not finite ends the run") {
-  SmallRun alone(digits_config(4));
+TEST_CASE("where no seed grows, the run goes back before the bad step, passes it over, and goes on") {
+  SmallRun it(digits_config(4));
+  it.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
+    if (packet.packet_id == epoch_packet(2)) spoil(it, "host", kNaN);
+  };
+  CHECK(it.go().kind == Kind::kDone);
+  check_finite(it, 4);
+  const auto skipped = it.events("tolaria.step_skipped");
+  REQUIRE(skipped.size() == 1);
+  CHECK(skipped[0].attributes.at("epoch") == "3");
+  CHECK(skipped[0].attributes.at("reason").find("host.") == 0);
+  CHECK(it.events("tolaria.rollback.restored").size() == 1);
+  CHECK(it.progress.safety == tolaria::SafetyRecord());
+}
+
+TEST_CASE("where nothing may be done about a bad step, or no earlier state could be kept, it ends the run") {
+  auto strict = digits_config(4);
+  strict.safety.most_skipped_steps = strict.safety.most_rate_cuts = 0;
+  SmallRun alone(strict);
   alone.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
     if (packet.packet_id == epoch_packet(2)) spoil(alone, "host", kNaN);
   };
@@ -279,14 +296,15 @@ TEST_CASE("where no seed grows, or no earlier state could be kept, a loss that i
   CHECK(failed[0].attributes.at("detail") == "no snapshot in memory");
 }
 
-TEST_CASE("damage to the host itself while a seed grows is undone once; without a seed it ends the run") {
+TEST_CASE("damage to the host itself is undone, while a seed grows with the epoch, and without one with the step") {
   SmallRun it(digits_config(9), grows);
   it.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
     if (packet.packet_id == epoch_packet(4) || packet.packet_id == epoch_packet(6)) spoil(it, "host", kNaN);
   };
-  CHECK(it.go().kind == Kind::kDiverged);
-  CHECK(it.events("tolaria.rollback.restored").size() == 1);
-  CHECK(it.values("tolaria.training.loss").size() == 6);
+  CHECK(it.go().kind == Kind::kDone);
+  CHECK(it.events("tolaria.rollback.restored").size() == 2);
+  CHECK(it.events("tolaria.step_skipped").size() == 1);
+  check_finite(it, 9);
 }
 
 TEST_CASE("a control that is interrupted after an undone epoch leaves the run as it was before that epoch") {

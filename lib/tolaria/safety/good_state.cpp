@@ -1,4 +1,4 @@
-#include "tolaria/growth/good_state.h"
+#include "tolaria/safety/good_state.h"
 
 #include <fmt/core.h>
 #include <torch/types.h>
@@ -72,7 +72,7 @@ bool GoodState::has_growing_seeds() const { return !growing_seeds(evaluation_.mo
 void GoodState::keep() {
   copy_.reset();
   figures_.size_bytes = 0;
-  if (!has_growing_seeds()) return;
+  if (keeps_ == Keeps::kWhileSeedsGrow && !has_growing_seeds()) return;
   const LedgerScope copying(evaluation_.ledger, Owner::kRollback);
   try {
     copy_.emplace(evaluation_.model, evaluation_.facts.device);
@@ -88,7 +88,7 @@ void GoodState::keep() {
 std::string GoodState::loss_explosion(const Measurements& measured) const {
   const double loss = measured.running.loss;
   // Without an earlier measurement of this network, no finite loss counts as a rise.
-  if (!copy_ || !kept_progress_.validation) return {};
+  if (!copy_ || !kept_progress_.validation || !has_growing_seeds()) return {};
   const double before = kept_progress_.validation->loss;
   if (!(loss > kLossBound) || !(loss > kLossRatio * before)) return {};
   return fmt::format("the validation loss rose from {:.4g} to {:.4g}", before, loss);
@@ -96,7 +96,6 @@ std::string GoodState::loss_explosion(const Measurements& measured) const {
 
 bool GoodState::put_back(const std::string& reason) {
   if (!copy_) {
-    if (!has_growing_seeds()) return false;
     ++figures_.misses;
     outbox_.emit(event("tolaria.rollback.restore_failed"_event, Level::kCritical,
                        {{"reason", reason}, {"detail", "no snapshot in memory"}}));

@@ -1,7 +1,8 @@
 #pragma once
-// The last state that passed validation, in memory while seeds grow. If a seed makes the loss explode, this state is
-// restored, and all growing seeds are culled: a non-finite step corrupts every tensor at once, so the responsible seed
-// cannot be identified. Training thread.
+// The last state that was found good, in memory: of the end of an epoch, or of a later step at which the bits of steps
+// changed. A run goes back to it after a step that went wrong. If that may be a seed's doing, all growing seeds are
+// culled: a non-finite step corrupts every tensor at once, so the responsible one cannot be identified. Training
+// thread.
 
 #include <cstdint>
 #include <optional>
@@ -26,17 +27,22 @@ struct RollbackFigures {
 
 class GoodState {
  public:
+  // When a state is worth its memory: it is, where seeds grow, and where a run may go back before a single step.
+  enum class Keeps { kAlways, kWhileSeedsGrow };
+
   // Borrows all of it.
-  GoodState(const Evaluation& evaluation, const RunProgress& progress, Outbox& outbox)
-      : evaluation_(evaluation), progress_(progress), outbox_(outbox) {}
+  GoodState(const Evaluation& evaluation, const RunProgress& progress, Outbox& outbox, Keeps keeps)
+      : evaluation_(evaluation), progress_(progress), outbox_(outbox), keeps_(keeps) {}
   GoodState(const GoodState&) = delete;
   GoodState& operator=(const GoodState&) = delete;
 
-  // After an epoch with finite, normal measurements and its commands: copies the state while a seed is growing, else
-  // drops the copy. Makes no copy if memory is short.
+  // After an epoch with finite, normal measurements and its commands, or a step that went well: copies the state in
+  // place of the earlier copy. Makes no copy if memory is short.
   void keep();
+  bool has_growing_seeds() const;
 
-  // Why these finite measurements are not a state to continue from; empty if they are, or if there is no copy.
+  // Why these finite measurements are not a state to continue from; empty if they are, or if there is no copy, or no
+  // growing seed.
   std::string loss_explosion(const Measurements& measured) const;
 
   // Undoes what was learned since keep(), and reports it. The state is then what kept_progress() belongs to. Returns
@@ -50,11 +56,10 @@ class GoodState {
   const RollbackFigures& figures() const { return figures_; }
 
  private:
-  bool has_growing_seeds() const;
-
   Evaluation evaluation_;
   const RunProgress& progress_;
   Outbox& outbox_;
+  const Keeps keeps_;
   std::optional<lanes::StepSnapshot> copy_;
   RunProgress kept_progress_;
   RollbackFigures figures_;

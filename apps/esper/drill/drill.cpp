@@ -1,0 +1,147 @@
+#include "drill/drill.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/scratch_folder.h"
+#include "base/text/joined.h"
+#include "base/text/nearest.h"
+#include "config/loading/load.h"
+#include "drill/run_drill.h"
+#include "drill/scorecard.h"
+#include "drill/stop.h"
+#include "esper/drill/drill_progress.h"
+#include "esper/front.h"
+#include "esper/own_program.h"
+#include "esper/run_options.h"
+#include "storage/atomic_publish.h"
+#include "storage/real_file_system.h"
+
+namespace esper {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::ExitCode;
+
+struct DrillOptions {
+  std::vector<std::string> names;
+  std::string folder = "configs/drill", config, cache_dir, output;
+  bool list = false, keep = false, json = false;
+};
+
+// All drills of the folder, by name.
+std::vector<std::string> files_in(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
+  }
+  if (files.empty()) {
+    throw Error(ExitCode::kConfig,
+                fmt::format("there are no drills in {}: name their folder with --drills DIR (those of Esper's own are "
+                            "in configs/drill of its source)",
+                            folder));
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+std::string file_named(const std::string& name, const std::vector<std::string>& files) {
+  std::vector<std::string> names;
+  for (const auto& file : files) {
+    names.push_back(fs::path(file).stem());
+    if (names.back() == name) return file;
+  }
+  const auto close = base::nearest(name, names);
+  throw Error(ExitCode::kConfig,
+              fmt::format("there is no drill {}{}", name,
+                          close ? "; did you mean " + *close + "?" : "; drills: " + base::joined(names)));
+}
+
+std::vector<drill::Drill> chosen(const DrillOptions& options) {
+  const auto files = files_in(options.folder);
+  const bool all = options.names.empty() || options.names == std::vector<std::string>{"all"};
+  if (all) return drill::load_drills(files);
+  std::vector<std::string> paths;
+  for (const auto& name : options.names) paths.push_back(file_named(name, files));
+  return drill::load_drills(paths);
+}
+
+int list(const std::vector<drill::Drill>& drills, bool json) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const auto& one : drills) {
+    rows.push_back({{"name", one.name}, {"about", one.about}, {"run", one.run}, {"faults", one.faults}});
+    if (!json) print_line(fmt::format("{:<28} {}", one.name, one.about));
+  }
+  if (json) print_json({{"drills", rows}});
+  return 0;
+}
+
+int carry_out(const std::vector<drill::Drill>& drills, const DrillOptions& options) {
+  for (const auto& one : drills) config::load_run_config(options.config.empty() ? one.run : options.config, one.set);
+  if (!options.output.empty()) refuse_unwritable(options.output);
+  base::ScratchFolder scratch("esper-drill");
+  const drill::Stop stop;
+  const drill::DrillSetup room{own_program(), scratch.path(), options.config, options.cache_dir};
+  drill::References references(scratch.path());
+  std::vector<drill::DrillResult> results;
+  const DrillProgress progress;
+  for (const auto& one : drills) {
+    show_drill_progress("drill", fmt::format("{} ({} of {})", one.name, results.size() + 1, drills.size()));
+    results.push_back(drill::run_drill(one, room, references));
+  }
+  progress.end();
+  if (options.keep || !drill::all_passed(results)) scratch.keep();
+  const auto document = drill::scorecard(results, build_name());
+  if (!options.output.empty()) {
+    const std::string text = document.dump(2) + "\n";
+    storage::publish_file(storage::real_file_system(), options.output, storage::bytes_of(text));
+  }
+  if (options.json) {
+    print_json(document);
+  } else {
+    print(drill::scorecard_text(results));
+    if (options.keep || !drill::all_passed(results)) print_line("runs: " + scratch.path());
+  }
+  return drill::all_passed(results) ? 0 : kDiffers;
+}
+
+}  // namespace
+
+void add_drill(Front& front) {
+  CLI::App* command = add_command(front.root, "drill", "Break trainings on purpose, and check what comes of it",
+                                  "esper drill all\n"
+                                  "         esper drill disk_full sigterm_saving --config my_run.yaml\n"
+                                  "Runs are scratch copies. Exit code 0: all came as expected; 1: some did not, and\n"
+                                  "their runs are kept. What a drill is: docs/drills.md");
+  const auto options = std::make_shared<DrillOptions>();
+  command->add_option("names", options->names, "Drills; default: all")->type_name("NAME");
+  command->add_option("--drills", options->folder, "Their folder; default: configs/drill")
+      ->type_name("DIR")
+      ->check(refuse_empty);
+  command->add_option("--config", options->config, "Run file to train in place of the drills' own")
+      ->type_name("FILE")
+      ->check(refuse_empty);
+  command->add_option("--output", options->output, "Write the scorecard there, too, as JSON")
+      ->type_name("FILE")
+      ->check(refuse_empty);
+  add_cache_dir_option(*command, options->cache_dir);
+  command->add_flag("--list", options->list, "List them, and train nothing");
+  command->add_flag("--keep", options->keep, "Keep the runs, and say where");
+  add_json_flag(*command, options->json);
+  command->callback([&front, options] {
+    front.run = [options] {
+      const auto drills = chosen(*options);
+      return options->list ? list(drills, options->json) : carry_out(drills, *options);
+    };
+  });
+}
+
+}  // namespace esper

@@ -1,0 +1,107 @@
+#include "drill/verify_resume.h"
+
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/scratch_folder.h"
+#include "config/loading/load.h"
+#include "drill/certificate.h"
+#include "drill/stop.h"
+#include "esper/drill/drill_progress.h"
+#include "esper/front.h"
+#include "esper/own_program.h"
+#include "esper/run_options.h"
+#include "storage/atomic_publish.h"
+#include "storage/real_file_system.h"
+
+namespace esper {
+namespace {
+
+constexpr int kMostKills = 10'000;
+
+struct VerifyOptions {
+  ConfigOptions config;
+  std::string cache_dir, output = "resume-certificate.json";
+  int kills = 5;
+  std::int64_t seed = 1;
+  bool keep = false;
+};
+
+void say(const std::string& text) { show_drill_progress("verify-resume", text); }
+
+void print_run(std::size_t number, const drill::KilledRun& run) {
+  print_line(
+      fmt::format("run {}: {}, {}", number, counted(run.training.kills.size(), "kill"),
+                  run.training.processes == 1 ? "1 process" : fmt::format("{} processes", run.training.processes)));
+  for (const auto& aspect : run.aspects) {
+    const std::string result = aspect.difference.empty() ? "equal" : "DIFFERENT: " + aspect.difference;
+    print_line(fmt::format("  {:<36} {:>6} {:<8} {}{}", aspect.name, aspect.compared, aspect.unit, result,
+                           aspect.remark.empty() ? "" : " (" + aspect.remark + ")"));
+  }
+}
+
+void print_proof(const drill::ResumeProof& proof, const VerifyOptions& options, const std::string& folder) {
+  for (std::size_t i = 0; i < proof.runs.size(); ++i) print_run(i + 1, proof.runs[i]);
+  print_line(proof.is_equal() ? fmt::format("equal, to the last bit, after {} kills", proof.kills())
+                              : "NOT equal: the runs are kept in " + folder);
+  if (proof.is_equal() && options.keep) print_line("runs: " + folder);
+  print_line("certificate: " + options.output);
+}
+
+// The runs of a training that failed are what the user wants to look at.
+drill::ResumeProof proved(const drill::TrainingPlan& plan, const VerifyOptions& options, base::ScratchFolder& scratch) {
+  const DrillProgress progress;
+  try {
+    return drill::verify_resume(plan, scratch.path(), options.kills, static_cast<std::uint64_t>(options.seed), say);
+  } catch (const base::Error& error) {
+    if (drill::Stop::is_asked()) throw;
+    scratch.keep();
+    throw base::Error(error.code(), fmt::format("{}; its runs are kept in {}", error.what(), scratch.path()));
+  }
+}
+
+int verify(const VerifyOptions& options) {
+  const auto config = load_or_throw(options.config).config;  // before anything is trained
+  refuse_unwritable(options.output);
+  base::ScratchFolder scratch("esper-verify-resume");
+  const drill::Stop stop;
+  const drill::TrainingPlan plan{own_program(), options.config.file, options.config.assignments, options.cache_dir};
+  const auto proof = proved(plan, options, scratch);
+  if (options.keep || !proof.is_equal()) scratch.keep();
+  const auto document = drill::certificate(proof, plan, config, static_cast<std::uint64_t>(options.seed), build_name());
+  options.config.json ? print_json(document) : print_proof(proof, options, scratch.path());
+  const std::string text = document.dump(2) + "\n";
+  storage::publish_file(storage::real_file_system(), options.output, storage::bytes_of(text));
+  return proof.is_equal() ? 0 : kDiffers;
+}
+
+}  // namespace
+
+void add_verify_resume(Front& front) {
+  CLI::App* command = add_command(
+      front.root, "verify-resume", "Prove that a training which is killed again and again ends with the same bits",
+      "esper verify-resume configs/run/digits.yaml --kills 10 --set epochs=3\n"
+      "Trains once without a stop, then with kills (SIGKILL) at random moments, and compares parameters,\n"
+      "optimizer state, random numbers, cursor, topology, decisions and figures.\n"
+      "Exit code 0: all are equal; 1: they are not, and the runs are kept");
+  const auto options = std::make_shared<VerifyOptions>();
+  add_config_options(*command, options->config);
+  command->add_option("--kills", options->kills, "Kills in all; default: 5")
+      ->check(whole_number(1, kMostKills, "POSITIVE"))
+      ->type_name("N");
+  command->add_option("--seed", options->seed, "Of the moments at which processes are killed; default: 1")
+      ->check(whole_number(0))
+      ->type_name("N");
+  command->add_option("--output", options->output, "The certificate, JSON; default: resume-certificate.json")
+      ->check(refuse_empty)
+      ->type_name("FILE");
+  add_cache_dir_option(*command, options->cache_dir);
+  command->add_flag("--keep", options->keep, "Keep the runs, and say where");
+  command->callback([&front, options] { front.run = [options] { return verify(*options); }; });
+}
+
+}  // namespace esper

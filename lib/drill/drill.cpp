@@ -1,0 +1,96 @@
+#include "drill/drill.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <iterator>
+
+#include "base/error.h"
+#include "base/fault.h"
+#include "config/fields/field_rows.h"
+#include "config/loading/section_reader.h"
+#include "config/yaml/yaml_document.h"
+#include "leyline/telemetry.h"
+
+namespace esper::drill {
+namespace {
+
+LoadedDrill read_document(const config::YamlDocument& document, const std::string& file) {
+  LoadedDrill out{.drill = {}, .problems = document.problems};
+  out.drill.name = std::filesystem::path(file).stem();
+  std::vector<config::FieldRow> rows;
+  config::append_rows(out.drill, "", rows);
+  config::SectionReader reader(std::move(rows), out.problems);
+  reader.read(document.root);
+  config::Findings findings;
+  out.drill.validate(findings);
+  for (auto& finding : findings) reader.report(finding.path, std::move(finding.text));
+  std::ranges::stable_sort(out.problems, {}, [](const base::Problem& problem) {
+    return std::pair(problem.place.line, problem.place.column);
+  });
+  if (!out.drill.run.empty())
+    out.drill.run = (std::filesystem::path(file).parent_path() / out.drill.run).lexically_normal();
+  return out;
+}
+
+bool is_event(std::string_view name) { return leyline::find_event(name) < leyline::kTelemetryTable.size(); }
+
+}  // namespace
+
+base::Expected<ExpectedEvent> parse_expected_event(std::string_view entry) {
+  const auto at = entry.find('=');
+  ExpectedEvent event{std::string(entry.substr(0, at)), {}};
+  if (!is_event(event.name)) return base::failure(fmt::format("no event has the name {}", event.name));
+  if (at == std::string_view::npos) return event;
+  std::int64_t times = 0;
+  const auto count = entry.substr(at + 1);
+  const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), times);
+  if (error != std::errc{} || end != count.data() + count.size() || times < 1)
+    return base::failure(fmt::format("{}: after = comes how often, 1 or more", entry));
+  event.times = times;
+  return event;
+}
+
+void Drill::validate(config::Findings& out) const {
+  if (about.empty()) out.push_back({"about", "is missing; say in a sentence what is disturbed", {}});
+  if (run.empty()) out.push_back({"run", "is missing; name a run file, relative to this one", {}});
+  for (const auto& entry : expect.events) {
+    if (const auto event = parse_expected_event(entry); !event)
+      out.push_back({"expect.events", event.error() + "; esper telemetry list has all of them", {}});
+  }
+  for (const auto& entry : expect.absent) {
+    if (!is_event(entry)) out.push_back({"expect.absent", fmt::format("no event has the name {}", entry), {}});
+  }
+  for (const auto& entry : faults) {
+    if (auto problem = base::fault::problem_of(entry); !problem.empty())
+      out.push_back({"faults", std::move(problem), {}});
+  }
+  if (damage != Damage::kNone && then == Then::kNothing)
+    out.push_back({"damage", "has no effect with then: nothing; add then: resume", {}});
+  if (expect.same_bits && expect.exit_status != 0 && then == Then::kNothing)
+    out.push_back({"expect.same_bits",
+                   "a run that does not end has no last bits; add then: resume, or write same_bits: false",
+                   {}});
+}
+
+LoadedDrill read_drill(const std::string& path) { return read_document(config::read_yaml(path), path); }
+
+LoadedDrill read_drill_text(std::string_view text, const std::string& file) {
+  return read_document(config::parse_yaml(text, file), file);
+}
+
+std::vector<Drill> load_drills(const std::vector<std::string>& paths) {
+  std::vector<Drill> drills;
+  std::vector<base::Problem> problems;
+  for (const auto& path : paths) {
+    auto loaded = read_drill(path);
+    std::ranges::move(loaded.problems, std::back_inserter(problems));
+    drills.push_back(std::move(loaded.drill));
+  }
+  if (!problems.empty()) throw base::ConfigError(std::move(problems));
+  return drills;
+}
+
+}  // namespace esper::drill

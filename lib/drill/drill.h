@@ -1,0 +1,97 @@
+#pragma once
+// A drill: a training that is disturbed on purpose, and what is to come of it. Plain data, and reading it from its file
+// with every problem at once. Any thread.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/text/problem.h"
+#include "config/field.h"
+
+namespace esper::drill {
+
+// Of the newest checkpoint, before the run is continued.
+enum class Damage { kNone, kFlipBit, kTruncate };
+constexpr auto names(Damage) {
+  return std::array{std::pair{Damage::kNone, "none"}, std::pair{Damage::kFlipBit, "flip_bit"},
+                    std::pair{Damage::kTruncate, "truncate"}};
+}
+
+// What follows the process that was disturbed.
+enum class Then { kNothing, kResume };
+constexpr auto names(Then) {
+  return std::array{std::pair{Then::kNothing, "nothing"}, std::pair{Then::kResume, "resume"}};
+}
+
+struct Expectation {
+  std::int64_t exit_status = 0;
+  std::vector<std::string> events, absent;
+  bool same_bits = true;
+  std::int64_t most_unreported = 1;
+
+  template <class = void>
+  static constexpr auto fields() {
+    using E = Expectation;
+    using config::field;
+    return std::tuple{
+        field("exit_status", &E::exit_status, "of the disturbed process; 128 and the signal's number where one ends it",
+              config::between(0, 255)),
+        field("events", &E::events, "that the run reports: NAME for at least once, NAME=3 for three times"),
+        field("absent", &E::absent, "events that it does not report"),
+        field("same_bits", &E::same_bits, "whether the run ends as the same one without faults, to the last bit"),
+        field("most_unreported", &E::most_unreported,
+              "epochs that telemetry may lack, as where a process was killed before it reported one",
+              config::between(0, 1'000'000))};
+  }
+};
+
+struct Drill {
+  std::string name;  // of its file, without the ending
+  std::string about, run;
+  std::vector<std::string> set, faults;
+  Damage damage = Damage::kNone;
+  Then then = Then::kNothing;
+  Expectation expect;
+
+  template <class = void>
+  static constexpr auto fields() {
+    using D = Drill;
+    using config::field;
+    return std::tuple{
+        field("about", &D::about, "what is disturbed, in a sentence"),
+        field("run", &D::run, "the run file, relative to this one"),
+        field("set", &D::set, "assignments on top of the run file, like epochs=4"),
+        field("faults", &D::faults, "fault points, like storage.publish@2x3: the second hit and three in all"),
+        field("damage", &D::damage, "of the newest checkpoint, before the run is continued"),
+        field("then", &D::then, "what follows the disturbed process"),
+        field("expect", &D::expect, "what is to come of it")};
+  }
+  void validate(config::Findings& out) const;
+};
+
+struct LoadedDrill {
+  Drill drill;                          // to be used only where there are no problems
+  std::vector<base::Problem> problems;  // by place
+};
+
+LoadedDrill read_drill(const std::string& path);
+// The same for a text. `file`: what places show, and whose folder `run` is relative to.
+LoadedDrill read_drill_text(std::string_view text, const std::string& file);
+// Throws base::ConfigError with the problems of all of them.
+std::vector<Drill> load_drills(const std::vector<std::string>& paths);
+
+// The event of an entry of Expectation::events, and how often it is to be reported; nothing: at least once.
+struct ExpectedEvent {
+  std::string name;
+  std::optional<std::int64_t> times;
+};
+base::Expected<ExpectedEvent> parse_expected_event(std::string_view entry);
+
+}  // namespace esper::drill

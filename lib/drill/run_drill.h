@@ -1,0 +1,47 @@
+#pragma once
+// Carries out drills. One thread.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "drill/drill.h"
+#include "drill/run_contents.h"
+#include "drill/training_plan.h"
+
+namespace esper::drill {
+
+struct DrillResult {
+  std::string name, about;
+  std::vector<std::string> failures{};           // what did not come as expected; empty: it passed
+  std::vector<std::string> ends{};               // of its processes, in order: "exit status 0"
+  std::map<std::string, std::int64_t> events{};  // those that it speaks of, and how often the run reported them
+  double took_s = 0;                             // without the run that it is compared with
+};
+
+// Runs of the same training without faults, each trained once. In `folder`.
+class References {
+ public:
+  explicit References(std::string folder) : folder_(std::move(folder)) {}
+  // Throws as train_to_end() and read_contents().
+  const RunContents& of(const TrainingPlan& plan);
+
+ private:
+  std::string folder_;
+  std::map<std::string, RunContents> contents_;
+};
+
+// What drills are carried out with.
+struct DrillSetup {
+  std::string program;    // esper
+  std::string folder;     // for the drills' runs
+  std::string config;     // a run file in place of the drills' own; empty: their own
+  std::string cache_dir;  // of compiled programs; empty: where all runs keep them
+};
+
+// A fault that never fired, a process that does not end and a run that cannot be read back are failures of the drill.
+// Throws only where the user stops it (stop.h).
+DrillResult run_drill(const Drill& drill, const DrillSetup& room, References& references);
+
+}  // namespace esper::drill

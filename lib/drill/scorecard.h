@@ -1,0 +1,19 @@
+#pragma once
+// What drills showed, for people and for programs. Any thread.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "drill/run_drill.h"
+
+namespace esper::drill {
+
+// docs/drill_scorecard.schema.json is its JSON schema. build: what names this esper.
+nlohmann::ordered_json scorecard(const std::vector<DrillResult>& results, const std::string& build);
+// A line for each drill, with its failures below it, and the sum.
+std::string scorecard_text(const std::vector<DrillResult>& results);
+
+bool all_passed(const std::vector<DrillResult>& results);
+
+}  // namespace esper::drill

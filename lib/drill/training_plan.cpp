@@ -1,0 +1,40 @@
+#include "drill/training_plan.h"
+
+#include <filesystem>
+
+#include "history/checkpoint_list.h"
+#include "storage/file_tools.h"
+#include "storage/real_file_system.h"
+
+namespace esper::drill {
+namespace {
+
+// The file is the user's own, so the programs that it names are trusted, also where a run folder repeats it.
+std::vector<std::string> command(const TrainingPlan& plan, const std::vector<std::string>& what) {
+  std::vector<std::string> words{plan.program, "train", "--quiet", "--json", "--trust-program"};
+  words.insert(words.end(), what.begin(), what.end());
+  if (!plan.cache_dir.empty()) words.insert(words.end(), {"--cache-dir", plan.cache_dir});
+  return words;
+}
+
+}  // namespace
+
+std::vector<std::string> train_command(const TrainingPlan& plan, const std::string& run) {
+  auto words = command(plan, {"--config", plan.config, "--run-dir", run});
+  for (const auto& assignment : plan.assignments) words.insert(words.end(), {"--set", assignment});
+  return words;
+}
+
+std::vector<std::string> continue_command(const TrainingPlan& plan, const std::string& run) {
+  if (!newest_checkpoint(run).empty()) return command(plan, {"--resume", run});
+  storage::remove_all(storage::real_file_system(), run);
+  return train_command(plan, run);
+}
+
+std::string newest_checkpoint(const std::string& run) {
+  if (!std::filesystem::exists(run + "/checkpoints")) return {};
+  const auto all = history::list_checkpoints(storage::real_file_system(), run + "/checkpoints");
+  return all.empty() ? std::string() : all.back().name();
+}
+
+}  // namespace esper::drill

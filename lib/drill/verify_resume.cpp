@@ -1,0 +1,142 @@
+#include "drill/verify_resume.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <numeric>
+#include <optional>
+
+#include "base/error.h"
+#include "config/loading/load.h"
+#include "drill/run_comparison.h"
+#include "drill/training_process.h"
+#include "history/checkpoint_list.h"
+#include "storage/file_tools.h"
+#include "storage/real_file_system.h"
+
+namespace esper::drill {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::ExitCode;
+using Clock = TrainingProcess::Clock;
+using std::chrono::milliseconds;
+
+constexpr auto kReferenceTime = std::chrono::hours(24 * 30);
+constexpr auto kLookForCheckpoint = milliseconds(5);
+constexpr auto kSpareTime = std::chrono::minutes(2);
+constexpr int kSpareRuns = 10;  // that may be done before any kill
+
+Begin begin_of(const TrainingPlan& plan) {
+  const auto lane = config::load_run_config(plan.config, plan.assignments).step.lane;
+  const bool may_compile = lane == config::Lane::kAuto || lane == config::Lane::kCompiled;
+  return may_compile ? Begin::kAtFirstCheckpoint : Begin::kAtStart;
+}
+
+// All runs have the same name: the ids of commands repeat it.
+std::string run_in(const std::string& folder, const std::string& name) { return folder + "/" + name + "/run"; }
+
+std::optional<history::CheckpointEntry> first_checkpoint(const std::string& run) {
+  if (!fs::exists(run + "/checkpoints")) return std::nullopt;
+  const auto all = history::list_checkpoints(storage::real_file_system(), run + "/checkpoints");
+  return all.empty() ? std::nullopt : std::optional(all.front());
+}
+
+// The reference may delete it, so it is copied while the reference trains. False where it was deleted meanwhile.
+bool copy_checkpoint(const history::CheckpointEntry& checkpoint, const std::string& base) {
+  const std::string copy = base + "/checkpoints/" + checkpoint.name();
+  fs::create_directories(base + "/checkpoints");
+  std::error_code failed;
+  fs::copy(checkpoint.path, copy, fs::copy_options::recursive, failed);
+  if (failed) storage::remove_all(storage::real_file_system(), copy);
+  return !failed;
+}
+
+// What else a run goes on with: its configuration, its host and what its journal says of its steps.
+void copy_rest(const std::string& run, const std::string& base) {
+  for (const auto& entry : fs::directory_iterator(run)) {
+    const std::string name = entry.path().filename();
+    if (name == "config.yaml" || name == "host" || name.starts_with("journal"))
+      fs::copy(entry.path(), base + "/" + name, fs::copy_options::recursive);
+  }
+}
+
+struct Reference {
+  milliseconds took{0}, to_first_checkpoint{0};
+  std::uint32_t begins_after = 0;  // epochs that killed runs have behind them where they begin
+};
+
+// Trains without a stop. Fills `base` where killed runs begin with its first checkpoint.
+Reference train_reference(const TrainingPlan& plan, const std::string& run, const std::string& base) {
+  storage::ensure_folder(storage::real_file_system(), storage::parent_of(run));
+  const auto started = Clock::now();
+  const auto since_start = [&] { return std::chrono::duration_cast<milliseconds>(Clock::now() - started); };
+  Reference reference;
+  TrainingProcess process(train_command(plan, run), run + ".log");
+  bool has_first = false;
+  auto end = process.wait_until(Clock::now() + kLookForCheckpoint);
+  for (; !end && Clock::now() - started < kReferenceTime; end = process.wait_until(Clock::now() + kLookForCheckpoint)) {
+    const auto first = has_first ? std::nullopt : first_checkpoint(run);
+    if (!first || (!base.empty() && !copy_checkpoint(*first, base))) continue;
+    has_first = true;
+    reference.to_first_checkpoint = since_start();
+    if (!base.empty()) reference.begins_after = first->epoch;
+  }
+  if (!end) throw Error(ExitCode::kResources, "the training without a stop did not end");
+  require_done(*end, run + ".log");
+  if (!has_first) throw Error(ExitCode::kConfig, "the training has no checkpoint before its end: set checkpoint.every");
+  if (!base.empty()) copy_rest(run, base);
+  reference.took = since_start();
+  return reference;
+}
+
+// A process has to come to its first checkpoint, and the kills are spread over the rest.
+milliseconds longest_life(const Reference& reference, int kills_left) {
+  return reference.to_first_checkpoint + 2 * (reference.took - reference.to_first_checkpoint) / (kills_left + 1);
+}
+
+}  // namespace
+
+int ResumeProof::kills() const {
+  return std::accumulate(runs.begin(), runs.end(), 0,
+                         [](int sum, const KilledRun& run) { return sum + run.training.counted(); });
+}
+
+bool ResumeProof::is_equal() const {
+  return std::ranges::all_of(runs, [](const KilledRun& run) { return are_equal(run.aspects); });
+}
+
+ResumeProof verify_resume(const TrainingPlan& plan, const std::string& folder, int kills, std::uint64_t seed,
+                          const Say& say) {
+  ResumeProof proof{.begin = begin_of(plan)};
+  const std::string reference = run_in(folder, "reference");
+  const std::string base = proof.begin == Begin::kAtStart ? "" : folder + "/base";
+  say("training without a stop");
+  const auto trained = train_reference(plan, reference, base);
+  proof.reference_s = std::chrono::duration<double>(trained.took).count();
+  RunContents expected = read_contents(reference);
+  std::erase_if(expected.epochs, [&](const auto& epoch) { return epoch.first <= trained.begins_after; });
+  std::mt19937_64 random(seed);
+  while (proof.kills() < kills && static_cast<int>(proof.runs.size()) < kills + kSpareRuns) {
+    const int left = kills - proof.kills();
+    say(fmt::format("killing: {} of {} kills done", kills - left, kills));
+    const KillSchedule schedule{.most = left,
+                                .last_checkpoint = expected.checkpoint,
+                                .longest = longest_life(trained, left),
+                                .deadline = 10 * trained.took + kSpareTime};
+    const std::string run = run_in(folder, fmt::format("killed-{}", proof.runs.size() + 1));
+    auto training = train_with_kills(plan, run, base, schedule, random);
+    auto aspects = compare_runs(expected, read_contents(run), training.kills.size());
+    proof.runs.push_back({std::move(training), std::move(aspects)});
+  }
+  if (proof.kills() < kills)
+    throw Error(ExitCode::kConfig, fmt::format("only {} of {} kills could be made: the training ends too soon; give it "
+                                               "more epochs, or a checkpoint more often",
+                                               proof.kills(), kills));
+  return proof;
+}
+
+}  // namespace esper::drill

@@ -1,0 +1,48 @@
+#pragma once
+// Proves for one run file that a killed training continues exactly: trains it once without a stop, then with kills at
+// random moments, and compares both. One thread.
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "drill/aspect.h"
+#include "drill/killed_training.h"
+
+namespace esper::drill {
+
+// Where the killed trainings begin.
+enum class Begin {
+  kAtStart,
+  // With the first checkpoint of the reference, whose journal says which steps ran compiled: in lane auto and compiled
+  // a run that starts anew may choose otherwise, and a compiled step has other bits than eager's.
+  kAtFirstCheckpoint,
+};
+constexpr auto names(Begin) {
+  return std::array{std::pair{Begin::kAtStart, "start"}, std::pair{Begin::kAtFirstCheckpoint, "first_checkpoint"}};
+}
+
+struct KilledRun {
+  KilledTraining training;
+  std::vector<Aspect> aspects;
+};
+
+struct ResumeProof {
+  Begin begin = Begin::kAtStart;
+  double reference_s = 0;  // time of the training without a stop
+  std::vector<KilledRun> runs{};
+  int kills() const;  // that count
+  bool is_equal() const;
+};
+
+using Say = std::function<void(const std::string&)>;  // what is going on now
+
+// Trains in `folder`, which keeps all runs. Kills until `kills` have been made: a run may be done before its last one,
+// and then another run takes over. Throws as train_with_kills(), and Error{kConfig} where nothing can be compared.
+ResumeProof verify_resume(const TrainingPlan& plan, const std::string& folder, int kills, std::uint64_t seed,
+                          const Say& say);
+
+}  // namespace esper::drill

@@ -1,0 +1,90 @@
+// esper drill: the project's own drills, and drills that fail.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+
+#include "integration/run/run_record.h"
+#include "integration/run/run_room.h"
+
+namespace esper::test::drills_test {
+
+using namespace esper::test;
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* kMine = R"(about: The disk is full once.
+run: small.yaml
+set: [epochs=3, step.lane=replay]
+faults: [storage.publish@2]
+expect: {events: [tolaria.save_paused=1]}
+)";
+
+// A drill of this text on a tiny network, in a folder of its own.
+Finished drill(const RunRoom& room, const std::string& text, const Words& more = {}) {
+  room.write("drills/run/small.yaml", growing_config());
+  std::string with_run = text;
+  if (const auto at = with_run.find("small.yaml"); at != std::string::npos) with_run.insert(at, "run/");
+  room.write("drills/mine.yaml", with_run);
+  return run_esper(Words{"drill", "--drills", room.path / "drills"} + more, {"TMPDIR=" + room.path.string()});
+}
+
+}  // namespace
+
+TEST_CASE("each of the project's drills comes out as its file says") {
+  std::filesystem::current_path(ESPER_SOURCE_DIR);  // where the policy of one of them is
+  const RunRoom room;
+  const auto finished = run_esper({"drill", "all", "--json", "--output", room.path / "scorecard.json"});
+  const json scorecard = json_of(finished);
+  REQUIRE(scorecard.is_object());
+  CHECK(scorecard == read_json(room.path / "scorecard.json"));
+  for (const auto& one : scorecard["drills"]) {
+    INFO(one.dump(1));
+    CHECK(one["failures"].empty());
+  }
+  CHECK(scorecard["failed"] == 0);
+  CHECK(finished.exit_code == 0);
+}
+
+TEST_CASE("a drill that does not come out as expected says what did not, and its run is kept") {
+  const RunRoom room;
+  CHECK(drill(room, kMine).exit_code == 0);
+  std::string text = kMine;
+  text.replace(text.find("save_paused=1"), 13, "save_paused=2");
+  const auto finished = drill(room, text, {"mine"});
+  INFO(finished.out << finished.err);
+  CHECK(finished.exit_code == 1);
+  CHECK_THAT(finished.out, ContainsSubstring("FAILED") &&
+                               ContainsSubstring("tolaria.save_paused was reported 1 times, not 2") &&
+                               ContainsSubstring("0 of 1 drills passed") && ContainsSubstring("runs: "));
+  text = std::string(kMine) + "then: resume\n";
+  text.replace(text.find("storage.publish@2"), 17, "tolaria.training.kill@10");
+  const auto killed = drill(room, text);
+  CHECK(killed.exit_code == 1);
+  CHECK_THAT(killed.out, ContainsSubstring("it ended with signal 9, not 0"));
+}
+
+TEST_CASE("other bits than those of the run without faults fail a drill") {
+  const RunRoom room;
+  const auto finished = drill(room,
+                              "about: A batch is passed over.\nrun: small.yaml\n"
+                              "set: [epochs=3, step.lane=replay, policy.kind=none, growth.enabled=false]\n"
+                              "faults: [tolaria.nan_input@10]\n");
+  CHECK(finished.exit_code == 1);
+  CHECK_THAT(finished.out, ContainsSubstring("parameters and buffers: "));
+}
+
+TEST_CASE("mistakes in drills are reported at once, and nothing is trained") {
+  const RunRoom room;
+  const auto finished = drill(room, "about: x\nrun: small.yaml\nfalts: [a@1]\nexpect: {events: [no.event]}\n");
+  CHECK(finished.exit_code == 2);
+  CHECK_THAT(finished.err, ContainsSubstring("mine.yaml:3") && ContainsSubstring("did you mean faults") &&
+                               ContainsSubstring("no event has the name no.event"));
+  CHECK_THAT(drill(room, kMine, {"mini"}).err, ContainsSubstring("did you mean mine?"));
+  CHECK(run_esper({"drill", "--drills", room.path / "empty"}).exit_code == 2);
+  CHECK(drill(room, "about: x\nrun: no.yaml\n").exit_code == 2);
+  CHECK_THAT(drill(room, kMine, {"--list"}).out, ContainsSubstring("The disk is full once."));
+}
+
+}  // namespace esper::test::drills_test

@@ -1,0 +1,75 @@
+// esper verify-resume, as a user runs it.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "integration/run/run_record.h"
+#include "integration/run/run_room.h"
+
+namespace esper::test::verify_resume_test {
+
+using namespace esper::test;
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+
+namespace {
+
+Finished verify(const RunRoom& room, const Words& more, const std::vector<std::string>& environment = {}) {
+  const auto config = room.write("small.yaml", growing_config());
+  return run_esper(Words{"verify-resume", config, "--output", room.path / "certificate.json"} + more, environment);
+}
+
+}  // namespace
+
+TEST_CASE("a killed run is proved to be equal, with what was compared and where it was killed") {
+  const RunRoom room;
+  const auto finished = verify(room, {"--kills", "5", "--json", "--set", "epochs=40", "step.lane=replay"});
+  INFO(finished.out << finished.err);
+  REQUIRE(finished.exit_code == 0);
+  const json certificate = json_of(finished);
+  CHECK(certificate == read_json(room.path / "certificate.json"));
+  CHECK(certificate["equal"] == true);
+  CHECK(certificate["kills"] == 5);
+  CHECK(certificate["begin"] == "start");
+  std::set<std::string> names;
+  for (const auto& aspect : certificate["runs"][0]["compared"]) {
+    CHECK(aspect["equal"] == true);
+    CHECK(aspect["compared"] > 0);
+    names.insert(aspect["name"]);
+  }
+  for (const char* name :
+       {"parameters and buffers", "optimizer state", "random number generators", "cursor and progress", "topology",
+        "state of the policy", "losses and figures of epochs", "decisions and growth, in their order", "outcome"})
+    CHECK(names.contains(name));
+}
+
+TEST_CASE("where lanes may differ, killed runs begin with the reference's first checkpoint") {
+  const RunRoom room;
+  const auto finished = verify(room, {"--kills", "2", "--json", "--set", "epochs=40", "step.lane=auto"});
+  INFO(finished.out << finished.err);
+  REQUIRE(finished.exit_code == 0);
+  CHECK(json_of(finished)["begin"] == "first_checkpoint");
+}
+
+TEST_CASE("a run that is another one after a kill is found out, and kept") {
+  const RunRoom room;
+  // In each process its 60th step goes wrong: a killed run passes over other steps than the reference.
+  const auto finished = verify(
+      room, {"--kills", "2", "--set", "epochs=60", "step.lane=replay", "policy.kind=none", "growth.enabled=false"},
+      {"ESPER_FAULTS=tolaria.nan_input@60", "TMPDIR=" + room.path.string()});
+  INFO(finished.out << finished.err);
+  CHECK(finished.exit_code == 1);
+  CHECK_THAT(finished.out, ContainsSubstring("DIFFERENT: ") && ContainsSubstring("NOT equal: the runs are kept in "));
+  CHECK(read_json(room.path / "certificate.json")["equal"] == false);
+}
+
+TEST_CASE("what cannot be verified is refused, with the reason") {
+  const RunRoom room;
+  CHECK(verify(room, {"--kills", "0"}).exit_code == 2);
+  CHECK(verify(room, {"--set", "epochs=none"}).exit_code == 2);
+  CHECK(run_esper({"verify-resume", "no-such-file.yaml"}).exit_code == 2);
+  const auto failing = verify(room, {"--set", "data.path=/no/such/folder"});
+  CHECK(failing.exit_code != 0);
+  CHECK_THAT(failing.err, ContainsSubstring("/no/such/folder"));
+}
+
+}  // namespace esper::test::verify_resume_test

@@ -1,0 +1,75 @@
+#include "drill/drill.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+
+namespace esper::test::drill_test {
+namespace {
+
+// The problems as "line: path: text".
+std::vector<std::string> problems_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (const auto& problem : drill::read_drill_text(text, "drills/mine.yaml").problems)
+    lines.push_back(std::to_string(problem.place.line) + ": " + problem.path + ": " + problem.text);
+  return lines;
+}
+
+bool has(const std::vector<std::string>& lines, const std::string& part) {
+  for (const auto& line : lines) {
+    if (line.find(part) != std::string::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("a drill is read with its run file's place, and named after its file") {
+  const auto loaded = drill::read_drill_text(
+      "about: The disk is full.\nrun: ../run/a.yaml\nset: [epochs=3]\nfaults: [storage.publish@2x3]\n"
+      "expect: {events: [tolaria.save_paused, tolaria.save_resumed=1]}\n",
+      "drills/mine.yaml");
+  REQUIRE(loaded.problems.empty());
+  CHECK(loaded.drill.name == "mine");
+  CHECK(loaded.drill.run == "run/a.yaml");
+  CHECK(loaded.drill.set == std::vector<std::string>{"epochs=3"});
+  CHECK(loaded.drill.then == drill::Then::kNothing);
+  CHECK(loaded.drill.expect.same_bits);
+}
+
+TEST_CASE("an event is expected at least once, or so many times") {
+  CHECK_FALSE(drill::parse_expected_event("tolaria.diverged").value().times);
+  CHECK(drill::parse_expected_event("tolaria.diverged=3").value().times == 3);
+  for (const char* wrong : {"tolaria.diverged=", "tolaria.diverged=0", "tolaria.diverged=-1", "tolaria.diverged=x",
+                            "tolaria.diverged=3x", "tolaria.diverge", "", "=1", "tolaria.training.loss"})
+    CHECK_FALSE(drill::parse_expected_event(wrong).has_value());
+}
+
+TEST_CASE("all mistakes of a drill are reported at once, each with its line and a way out") {
+  const auto lines = problems_of(
+      "run: a.yaml\nfaults: [storage.publish]\ndamage: flip_bit\nexpect:\n  exit_status: 137\n"
+      "  events: [no.such_event]\n  absent: [tolaria.nothing]\n  exit: 3\n");
+  CHECK(has(lines, "about: is missing"));
+  CHECK(has(lines, "2: faults: ESPER_FAULTS: cannot read \"storage.publish\""));
+  CHECK(has(lines, "3: damage: has no effect with then: nothing"));
+  CHECK(has(lines, "6: expect.events: no event has the name no.such_event"));
+  CHECK(has(lines, "7: expect.absent: no event has the name tolaria.nothing"));
+  CHECK(has(lines, "8: expect.exit"));
+  CHECK(has(lines, "expect.same_bits: a run that does not end has no last bits"));
+}
+
+TEST_CASE("documents that are no drill are refused") {
+  for (const char* text : {"", "- a\n", "about: [1\n", "about: x\nabout: y\nrun: z\n", "exit_status: 3\n"})
+    CHECK_FALSE(problems_of(text).empty());
+}
+
+TEST_CASE("the drills of the project are valid") {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(ESPER_SOURCE_DIR "/configs/drill")) {
+    if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
+  }
+  const auto drills = drill::load_drills(paths);
+  CHECK(drills.size() > 20);
+  for (const auto& one : drills) CHECK(std::filesystem::exists(one.run));
+}
+
+}  // namespace esper::test::drill_test
