@@ -41,8 +41,7 @@ base::Expected<void, RequestFailure> receive(const base::Descriptor& connection,
     if (read->end == ReadEnd::kTimeOut) return failure(Stage::kNoAnswer, "no answer in time");
     boost::system::error_code error;
     if (read->end == ReadEnd::kClosed) {
-      if (!parser.got_some())
-        return failure(Stage::kNoAnswer, "the server closed the connection without an answer");
+      if (!parser.got_some()) return failure(Stage::kNoAnswer, "the server closed the connection without an answer");
       parser.put_eof(error);
     } else {
       unparsed += read->bytes;
