@@ -51,10 +51,9 @@ template <base::JsonStruct Struct>
 void append_value(std::string& text, const Struct& value, std::string_view left_out = {}) {
   char before = '{';
   const auto append_field = [&](const auto& field) {
-    if (field.name == left_out) return;
     text += before;
     text.append("\"").append(field.name).append("\":");
-    append_value(text, value.*field.member);
+    field.name == left_out ? void(text += "null") : append_value(text, value.*field.member);
     before = ',';
   };
   std::apply([&](const auto&... field) { (append_field(field), ...); },

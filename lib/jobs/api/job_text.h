@@ -7,7 +7,8 @@
 
 namespace esper::jobs {
 
-// What base::json_line(base::to_json(job)) says but the forecast, perhaps in another order of the fields.
+// What base::json_line(base::to_json(job)) says, with null in place of the forecast, perhaps in another order of the
+// fields.
 void append_listed_json(std::string& text, const Job& job);
 
 }  // namespace esper::jobs

@@ -196,7 +196,7 @@ TEST_CASE("a seed with NaN in its parameters is culled, and what it did to the r
     CHECK(culled == "the training loss is not finite while it grew@" + std::to_string(after + 1));
     CHECK(it.events("tolaria.diverged").empty());
     CHECK(it.values("tolaria.rollback.fast_hits_total").back() == 1);
-    CHECK(it.values("tolaria.rollback.fast_size_bytes").back() == 0);  // nothing grows any more
+    CHECK(it.values("tolaria.rollback.fast_size_bytes").back() > 0);  // also where nothing grows
     CHECK(it.values("tolaria.rollback.fast_size_bytes")[1] > 0);
     CHECK(it.values("tolaria.seeds.active").back() == 0);
   }
