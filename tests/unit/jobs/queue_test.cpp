@@ -145,6 +145,9 @@ TEST_CASE("a start that fails is tried again later each time") {
   CHECK(room.store.find(1)->attempts == 1);
   for (int i = 0; i < 5; ++i) room.queue.schedule(), room.run();
   CHECK(room.store.find(1)->attempts == 1);
+  room.loop.restart();
+  room.loop.run_for(std::chrono::milliseconds(2700));  // after one second, and then after two more
+  CHECK(room.store.find(1)->attempts == 2);
 }
 
 TEST_CASE("a job after a trial fails as soon as the trial's sweep is cancelled") {
