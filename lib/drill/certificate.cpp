@@ -32,12 +32,12 @@ ordered_json json_of(const KilledRun& run) {
 }  // namespace
 
 ordered_json certificate(const ResumeProof& proof, const TrainingPlan& plan, const config::RunConfig& config,
-                         std::uint64_t seed, const std::string& build) {
+                         const CertificateFacts& facts) {
   ordered_json runs = ordered_json::array();
   for (const KilledRun& run : proof.runs) runs.push_back(json_of(run));
   return {{"format", 1},
           {"equal", proof.is_equal()},
-          {"esper", build},
+          {"esper", facts.build},
           {"config",
            {{"file", plan.config},
             {"hash", fmt::format("{:016x}", config::config_hash(config))},
@@ -45,7 +45,9 @@ ordered_json certificate(const ResumeProof& proof, const TrainingPlan& plan, con
           {"begin", std::string(base::name_of(proof.begin))},
           {"reference_s", proof.reference_s},
           {"kills", proof.kills()},
-          {"seed", seed},
+          {"seed", facts.seed},
+          {"faults", facts.faults},
+          {"runs_kept_in", facts.runs},
           {"runs", runs}};
 }
 

@@ -60,6 +60,12 @@ void Drill::validate(config::Findings& out) const {
     if (const auto event = parse_expected_event(entry); !event)
       out.push_back({"expect.events", event.error() + "; esper telemetry list has all of them", {}});
   }
+  std::vector<std::string> names;
+  for (const auto& entry : expect.events) names.push_back(entry.substr(0, entry.find('=')));
+  names.insert(names.end(), expect.absent.begin(), expect.absent.end());
+  std::ranges::sort(names);
+  if (const auto twice = std::ranges::adjacent_find(names); twice != names.end())
+    out.push_back({"expect.events", fmt::format("{} is named twice, here and in expect.absent together", *twice), {}});
   for (const auto& entry : expect.absent) {
     if (!is_event(entry)) out.push_back({"expect.absent", fmt::format("no event has the name {}", entry), {}});
   }

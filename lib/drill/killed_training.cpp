@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/text/printable.h"
@@ -22,11 +23,16 @@ constexpr std::uint64_t kMostOutput = 16u << 20;
 constexpr std::size_t kShownOutput = 1000;
 constexpr int kMostOtherKills = 5;
 
-// The end of what the processes printed.
+// What the last process that failed said: "esper: REASON", else its last line.
 std::string end_of_output(const std::string& output) {
   const auto bytes = storage::read_file(storage::real_file_system(), output, kMostOutput);
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return base::printable_line(text.substr(text.size() - std::min(text.size(), kShownOutput)));
+  std::istringstream lines(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  std::string last, error;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("esper: ")) error = line;
+    if (!line.empty()) last = line;
+  }
+  return base::printable_line(error.empty() ? last : error).substr(0, kShownOutput);
 }
 
 // The moment is drawn before the process starts, so a slower machine changes where kills land, not which are drawn.
@@ -78,7 +84,9 @@ KilledTraining train_with_kills(const TrainingPlan& plan, const std::string& run
     process.send(SIGKILL);
     process.wait_until(Clock::time_point::max());
     const auto newest = newest_checkpoint(run);
-    training.kills.push_back({lives.count(), newest, !newest.empty() && newest != schedule.last_checkpoint});
+    const bool has_progress = training.kills.empty() || training.kills.back().checkpoint != newest;
+    training.kills.push_back(
+        {lives.count(), newest, has_progress && !newest.empty() && newest != schedule.last_checkpoint});
   }
 }
 

@@ -15,7 +15,8 @@ auto passed_among(const std::vector<DrillResult>& results) {
 
 }  // namespace
 
-nlohmann::ordered_json scorecard(const std::vector<DrillResult>& results, const std::string& build) {
+nlohmann::ordered_json scorecard(const std::vector<DrillResult>& results, const std::string& build,
+                                 const std::string& runs) {
   nlohmann::ordered_json drills = nlohmann::ordered_json::array();
   for (const DrillResult& result : results) {
     drills.push_back({{"name", result.name},
@@ -30,6 +31,7 @@ nlohmann::ordered_json scorecard(const std::vector<DrillResult>& results, const 
           {"esper", build},
           {"passed", passed_among(results)},
           {"failed", static_cast<std::int64_t>(results.size()) - passed_among(results)},
+          {"runs_kept_in", runs},
           {"drills", drills}};
 }
 

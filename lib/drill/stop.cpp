@@ -27,7 +27,7 @@ bool Stop::is_asked() { return received.load(std::memory_order_relaxed) != 0; }
 
 void Stop::check() {
   if (const int signal = received.load(std::memory_order_relaxed); signal != 0)
-    throw base::Error(exit_code_of(signal), "interrupted; its trainings were ended and their folder removed");
+    throw base::Error(exit_code_of(signal), "interrupted; its trainings were ended");
 }
 
 }  // namespace esper::drill

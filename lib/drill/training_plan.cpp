@@ -11,7 +11,7 @@ namespace {
 
 // The file is the user's own, so the programs that it names are trusted, also where a run folder repeats it.
 std::vector<std::string> command(const TrainingPlan& plan, const std::vector<std::string>& what) {
-  std::vector<std::string> words{plan.program, "train", "--quiet", "--json", "--trust-program"};
+  std::vector<std::string> words{plan.program, "train", "--quiet", "--trust-program"};
   words.insert(words.end(), what.begin(), what.end());
   if (!plan.cache_dir.empty()) words.insert(words.end(), {"--cache-dir", plan.cache_dir});
   return words;

@@ -28,7 +28,7 @@ using std::chrono::milliseconds;
 constexpr auto kReferenceTime = std::chrono::hours(24 * 30);
 constexpr auto kLookForCheckpoint = milliseconds(5);
 constexpr auto kSpareTime = std::chrono::minutes(2);
-constexpr int kSpareRuns = 10;  // that may be done before any kill
+constexpr int kMostFruitless = 3;  // runs in a row without a kill that counts
 
 Begin begin_of(const TrainingPlan& plan) {
   const auto lane = config::load_run_config(plan.config, plan.assignments).step.lane;
@@ -120,7 +120,7 @@ ResumeProof verify_resume(const TrainingPlan& plan, const std::string& folder, i
   RunContents expected = read_contents(reference);
   std::erase_if(expected.epochs, [&](const auto& epoch) { return epoch.first <= trained.begins_after; });
   std::mt19937_64 random(seed);
-  while (proof.kills() < kills && static_cast<int>(proof.runs.size()) < kills + kSpareRuns) {
+  for (int fruitless = 0; proof.kills() < kills && fruitless < kMostFruitless;) {
     const int left = kills - proof.kills();
     say(fmt::format("killing: {} of {} kills done", kills - left, kills));
     const KillSchedule schedule{.most = left,
@@ -129,6 +129,7 @@ ResumeProof verify_resume(const TrainingPlan& plan, const std::string& folder, i
                                 .deadline = 10 * trained.took + kSpareTime};
     const std::string run = run_in(folder, fmt::format("killed-{}", proof.runs.size() + 1));
     auto training = train_with_kills(plan, run, base, schedule, random);
+    fruitless = training.counted() > 0 ? 0 : fruitless + 1;
     auto aspects = compare_runs(expected, read_contents(run), training.kills.size());
     proof.runs.push_back({std::move(training), std::move(aspects)});
   }

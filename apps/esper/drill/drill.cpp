@@ -70,7 +70,10 @@ std::vector<drill::Drill> chosen(const DrillOptions& options) {
   const bool all = options.names.empty() || options.names == std::vector<std::string>{"all"};
   if (all) return drill::load_drills(files);
   std::vector<std::string> paths;
-  for (const auto& name : options.names) paths.push_back(file_named(name, files));
+  for (const auto& name : options.names) {
+    const auto path = file_named(name, files);
+    if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
+  }
   return drill::load_drills(paths);
 }
 
@@ -93,13 +96,21 @@ int carry_out(const std::vector<drill::Drill>& drills, const DrillOptions& optio
   drill::References references(scratch.path());
   std::vector<drill::DrillResult> results;
   const DrillProgress progress;
-  for (const auto& one : drills) {
-    show_drill_progress("drill", fmt::format("{} ({} of {})", one.name, results.size() + 1, drills.size()));
-    results.push_back(drill::run_drill(one, room, references));
+  try {
+    for (const auto& one : drills) {
+      show_drill_progress("drill", fmt::format("{} ({} of {})", one.name, results.size() + 1, drills.size()));
+      results.push_back(drill::run_drill(one, room, references));
+    }
+  } catch (const Error& error) {  // stopped by the user
+    if (!options.keep && drill::all_passed(results)) throw;
+    scratch.keep();
+    throw Error(error.code(), fmt::format("{}; the runs so far are kept in {}:\n{}", error.what(), scratch.path(),
+                                          drill::scorecard_text(results)));
   }
   progress.end();
-  if (options.keep || !drill::all_passed(results)) scratch.keep();
-  const auto document = drill::scorecard(results, build_name());
+  const bool keeps = options.keep || !drill::all_passed(results);
+  if (keeps) scratch.keep();
+  const auto document = drill::scorecard(results, build_name(), keeps ? scratch.path() : "");
   if (!options.output.empty()) {
     const std::string text = document.dump(2) + "\n";
     storage::publish_file(storage::real_file_system(), options.output, storage::bytes_of(text));
@@ -108,7 +119,7 @@ int carry_out(const std::vector<drill::Drill>& drills, const DrillOptions& optio
     print_json(document);
   } else {
     print(drill::scorecard_text(results));
-    if (options.keep || !drill::all_passed(results)) print_line("runs: " + scratch.path());
+    if (keeps) print_line("runs: " + scratch.path());
   }
   return drill::all_passed(results) ? 0 : kDiffers;
 }

@@ -1,15 +1,17 @@
 #include "esper/drill/drill_progress.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
 
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/text/printable.h"
 #include "base/text/text_outlet.h"
-#include "storage/file_tools.h"
 
 namespace esper {
 namespace {
@@ -28,10 +30,15 @@ void DrillProgress::end() const {
 }
 
 void refuse_unwritable(const std::string& file) {
-  const auto folder = storage::parent_of(file);
-  if (::access(folder.c_str(), W_OK | X_OK) == 0) return;
-  throw base::Error(base::ExitCode::kConfig, fmt::format("--output {}: nothing can be written in {}: {}", file, folder,
-                                                         std::generic_category().message(errno)));
+  const auto refuse = [&](const std::string& reason) {
+    throw base::Error(base::ExitCode::kConfig, fmt::format("--output {}: {}; name another file", file, reason));
+  };
+  struct stat found{};
+  if (::lstat(file.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) refuse("is there and is no regular file");
+  const std::string probe = fmt::format("{}.tmp-{}", file, ::getpid());
+  const base::Descriptor made(::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!made.is_open()) refuse("cannot be written: " + std::generic_category().message(errno));
+  ::unlink(probe.c_str());
 }
 
 }  // namespace esper

@@ -16,7 +16,8 @@ struct DrillProgress {
   void end() const;
 };
 
-// Throws Error{kConfig} where no file can be made there: before hours of training rather than after them.
+// Throws Error{kConfig} where no regular file can be made, or replaced, there: before hours of training rather than
+// after them.
 void refuse_unwritable(const std::string& file);
 
 }  // namespace esper

@@ -14,6 +14,7 @@
 #include "esper/drill/drill_progress.h"
 #include "esper/front.h"
 #include "esper/own_program.h"
+#include "esper/queue/daemon_client.h"
 #include "esper/run_options.h"
 #include "storage/atomic_publish.h"
 #include "storage/real_file_system.h"
@@ -34,9 +35,9 @@ struct VerifyOptions {
 void say(const std::string& text) { show_drill_progress("verify-resume", text); }
 
 void print_run(std::size_t number, const drill::KilledRun& run) {
-  print_line(
-      fmt::format("run {}: {}, {}", number, counted(run.training.kills.size(), "kill"),
-                  run.training.processes == 1 ? "1 process" : fmt::format("{} processes", run.training.processes)));
+  const auto& training = run.training;
+  print_line(fmt::format("run {}: {}, of which {} count; {} {}", number, counted(training.kills.size(), "kill"),
+                         training.counted(), training.processes, training.processes == 1 ? "process" : "processes"));
   for (const auto& aspect : run.aspects) {
     const std::string result = aspect.difference.empty() ? "equal" : "DIFFERENT: " + aspect.difference;
     print_line(fmt::format("  {:<36} {:>6} {:<8} {}{}", aspect.name, aspect.compared, aspect.unit, result,
@@ -58,7 +59,7 @@ drill::ResumeProof proved(const drill::TrainingPlan& plan, const VerifyOptions& 
   try {
     return drill::verify_resume(plan, scratch.path(), options.kills, static_cast<std::uint64_t>(options.seed), say);
   } catch (const base::Error& error) {
-    if (drill::Stop::is_asked()) throw;
+    if (drill::Stop::is_asked() && !options.keep) throw;
     scratch.keep();
     throw base::Error(error.code(), fmt::format("{}; its runs are kept in {}", error.what(), scratch.path()));
   }
@@ -71,11 +72,14 @@ int verify(const VerifyOptions& options) {
   const drill::Stop stop;
   const drill::TrainingPlan plan{own_program(), options.config.file, options.config.assignments, options.cache_dir};
   const auto proof = proved(plan, options, scratch);
-  if (options.keep || !proof.is_equal()) scratch.keep();
-  const auto document = drill::certificate(proof, plan, config, static_cast<std::uint64_t>(options.seed), build_name());
-  options.config.json ? print_json(document) : print_proof(proof, options, scratch.path());
+  const bool keeps = options.keep || !proof.is_equal();
+  if (keeps) scratch.keep();
+  const drill::CertificateFacts facts{static_cast<std::uint64_t>(options.seed), build_name(),
+                                      environment_value("ESPER_FAULTS"), keeps ? scratch.path() : ""};
+  const auto document = drill::certificate(proof, plan, config, facts);
   const std::string text = document.dump(2) + "\n";
   storage::publish_file(storage::real_file_system(), options.output, storage::bytes_of(text));
+  options.config.json ? print_json(document) : print_proof(proof, options, scratch.path());
   return proof.is_equal() ? 0 : kDiffers;
 }
 

@@ -67,9 +67,12 @@ TEST_CASE("what cannot be verified is refused, with the reason") {
   CHECK(verify(room, {"--kills", "0"}).exit_code == 2);
   CHECK(verify(room, {"--set", "epochs=none"}).exit_code == 2);
   CHECK(run_esper({"verify-resume", "no-such-file.yaml"}).exit_code == 2);
+  CHECK(verify(room, {"--output", "/dev/null"}).exit_code == 2);
+  CHECK(verify(room, {"--output", room.path.string()}).exit_code == 2);
+  CHECK(verify(room, {"--output", room.path / "no/such/folder/file"}).exit_code == 2);
   const auto failing = verify(room, {"--set", "data.path=/no/such/folder"});
   CHECK(failing.exit_code != 0);
-  CHECK_THAT(failing.err, ContainsSubstring("/no/such/folder"));
+  CHECK_THAT(failing.err, ContainsSubstring("a training ended with exit status 3: esper: /no/such/folder"));
 }
 
 }  // namespace esper::test::verify_resume_test

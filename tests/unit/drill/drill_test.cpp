@@ -57,6 +57,12 @@ TEST_CASE("all mistakes of a drill are reported at once, each with its line and 
   CHECK(has(lines, "expect.same_bits: a run that does not end has no last bits"));
 }
 
+TEST_CASE("expectations that cannot all be met are refused") {
+  const std::string begin = "about: x\nrun: a.yaml\nexpect:\n";
+  CHECK(has(problems_of(begin + "  events: [tolaria.diverged]\n  absent: [tolaria.diverged]\n"), "is named twice"));
+  CHECK(has(problems_of(begin + "  events: [tolaria.diverged=1, tolaria.diverged=2]\n"), "is named twice"));
+}
+
 TEST_CASE("documents that are no drill are refused") {
   for (const char* text : {"", "- a\n", "about: [1\n", "about: x\nabout: y\nrun: z\n", "exit_status: 3\n"})
     CHECK_FALSE(problems_of(text).empty());
