@@ -31,7 +31,7 @@ State& state() {
 
 [[noreturn]] void fail(std::string_view entry) {
   throw Error(ExitCode::kConfig, "ESPER_FAULTS: cannot read \"" + std::string(entry) +
-                                     "\"; write point@n or point@nxm, like storage.write@3 or tolaria.loss@10x2");
+                                     "\"; write point@n or point@nxm, like storage.publish@3 or data.batch@10x2");
 }
 
 std::uint64_t number(std::string_view text, std::string_view entry) {

@@ -1,6 +1,5 @@
 #pragma once
-// A fault point where the process gets a signal: armed as NAME.term (SIGTERM) or NAME.kill (SIGKILL), as in
-// base/fault.h. Any thread.
+// Fault points where the process gets a signal. Any thread.
 
 #include <signal.h>
 
@@ -11,10 +10,16 @@
 
 namespace esper::base::fault {
 
+// Where it is killed (SIGKILL), between two steps.
+inline void kill_point(std::string_view name) {
+  if (hit(name)) ::raise(SIGKILL);
+}
+
+// Where it gets SIGTERM, armed as NAME.term, or SIGKILL, armed as NAME.kill.
 inline void signal_point(std::string_view name) {
   if (internal::armed.load(std::memory_order_relaxed) == 0) return;
   if (hit(std::string(name) + ".term")) ::raise(SIGTERM);
-  if (hit(std::string(name) + ".kill")) ::raise(SIGKILL);
+  kill_point(std::string(name) + ".kill");
 }
 
 }  // namespace esper::base::fault

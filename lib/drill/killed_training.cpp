@@ -83,7 +83,8 @@ KilledTraining train_with_kills(const TrainingPlan& plan, const std::string& run
     }
     process.send(SIGKILL);
     process.wait_until(Clock::time_point::max());
-    const auto newest = newest_checkpoint(run);
+    const auto all = checkpoints_in(run);
+    const std::string newest = all.empty() ? "" : all.back().name();
     const bool has_progress = training.kills.empty() || training.kills.back().checkpoint != newest;
     training.kills.push_back(
         {lives.count(), newest, has_progress && !newest.empty() && newest != schedule.last_checkpoint});

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/text/json_struct.h"
-#include "history/checkpoint_list.h"
+#include "drill/training_plan.h"
 #include "history/jsonl_reader.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
@@ -72,7 +72,7 @@ json read_summary(const std::string& run) {
 
 RunContents read_contents(const std::string& run) {
   auto& files = storage::real_file_system();
-  const auto checkpoints = history::list_checkpoints(files, run + "/checkpoints");
+  const auto checkpoints = checkpoints_in(run);
   if (checkpoints.empty()) throw Error(ExitCode::kCheckpoint, run + " has no checkpoint");
   RunContents contents;
   contents.checkpoint = checkpoints.back().name();

@@ -14,7 +14,6 @@
 #include "drill/killed_training.h"
 #include "drill/run_comparison.h"
 #include "drill/training_process.h"
-#include "history/checkpoint_list.h"
 #include "history/jsonl_reader.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
@@ -33,7 +32,7 @@ int status_of(const ProcessEnd& end) { return end.signal != 0 ? kSignalled + end
 
 // In the middle of its tensors. Returns why it cannot be damaged.
 std::string damage_newest(const std::string& run, Damage damage) {
-  const auto all = history::list_checkpoints(storage::real_file_system(), run + "/checkpoints");
+  const auto all = checkpoints_in(run);
   if (all.empty()) return "there was no checkpoint to damage";
   const std::filesystem::path path = all.back().path + "/state.safetensors";
   const auto middle = std::filesystem::file_size(path) / 2;
@@ -57,10 +56,10 @@ bool contains(const std::string& file, const std::string& text) {
 
 class DrillRun {
  public:
-  DrillRun(const Drill& drill, const DrillSetup& room, DrillResult& result)
+  DrillRun(const Drill& drill, const DrillSetup& setup, DrillResult& result)
       : drill_(drill),
-        plan_{room.program, room.config.empty() ? drill.run : room.config, drill.set, room.cache_dir},
-        run_(fmt::format("{}/{}/run", room.folder, drill.name)),
+        plan_{setup.program, setup.config.empty() ? drill.run : setup.config, drill.set, setup.cache_dir},
+        run_(fmt::format("{}/{}/run", setup.folder, drill.name)),
         result_(result) {
     storage::ensure_folder(storage::real_file_system(), storage::parent_of(run_));
   }
@@ -149,9 +148,9 @@ const RunContents& References::of(const TrainingPlan& plan) {
   return contents_.emplace(key, read_contents(run)).first->second;
 }
 
-DrillResult run_drill(const Drill& drill, const DrillSetup& room, References& references) {
+DrillResult run_drill(const Drill& drill, const DrillSetup& setup, References& references) {
   DrillResult result{.name = drill.name, .about = drill.about};
-  DrillRun run(drill, room, result);
+  DrillRun run(drill, setup, result);
   auto began = Clock::now();
   try {
     const RunContents* const reference = drill.expect.same_bits ? &references.of(run.plan()) : nullptr;

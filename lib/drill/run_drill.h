@@ -42,6 +42,6 @@ struct DrillSetup {
 
 // A fault that never fired, a process that does not end and a run that cannot be read back are failures of the drill.
 // Throws only where the user stops it (stop.h).
-DrillResult run_drill(const Drill& drill, const DrillSetup& room, References& references);
+DrillResult run_drill(const Drill& drill, const DrillSetup& setup, References& references);
 
 }  // namespace esper::drill

@@ -1,5 +1,5 @@
 #pragma once
-// Ctrl-C while trainings run as child processes: the command ends after it has ended them and removed its folder.
+// Ctrl-C while trainings run as child processes: the command ends after it has ended them.
 
 #include "base/signal_scope.h"
 

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 
-#include "history/checkpoint_list.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
 
@@ -26,15 +25,14 @@ std::vector<std::string> train_command(const TrainingPlan& plan, const std::stri
 }
 
 std::vector<std::string> continue_command(const TrainingPlan& plan, const std::string& run) {
-  if (!newest_checkpoint(run).empty()) return command(plan, {"--resume", run});
+  if (!checkpoints_in(run).empty()) return command(plan, {"--resume", run});
   storage::remove_all(storage::real_file_system(), run);
   return train_command(plan, run);
 }
 
-std::string newest_checkpoint(const std::string& run) {
+std::vector<history::CheckpointEntry> checkpoints_in(const std::string& run) {
   if (!std::filesystem::exists(run + "/checkpoints")) return {};
-  const auto all = history::list_checkpoints(storage::real_file_system(), run + "/checkpoints");
-  return all.empty() ? std::string() : all.back().name();
+  return history::list_checkpoints(storage::real_file_system(), run + "/checkpoints");
 }
 
 }  // namespace esper::drill

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "history/checkpoint_list.h"
+
 namespace esper::drill {
 
 struct TrainingPlan {
@@ -18,7 +20,7 @@ std::vector<std::string> train_command(const TrainingPlan& plan, const std::stri
 // The one that goes on with it after its process has ended: from its newest checkpoint, and where there is none from
 // the start, in an empty folder. Throws IoError.
 std::vector<std::string> continue_command(const TrainingPlan& plan, const std::string& run);
-// The name of the run's newest checkpoint; empty: it has none.
-std::string newest_checkpoint(const std::string& run);
+// A run's checkpoints, oldest first; none where there is no such run.
+std::vector<history::CheckpointEntry> checkpoints_in(const std::string& run);
 
 }  // namespace esper::drill

@@ -6,13 +6,11 @@
 #include <chrono>
 #include <filesystem>
 #include <numeric>
-#include <optional>
 
 #include "base/error.h"
 #include "config/loading/load.h"
 #include "drill/run_comparison.h"
 #include "drill/training_process.h"
-#include "history/checkpoint_list.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
 
@@ -38,12 +36,6 @@ Begin begin_of(const TrainingPlan& plan) {
 
 // All runs have the same name: the ids of commands repeat it.
 std::string run_in(const std::string& folder, const std::string& name) { return folder + "/" + name + "/run"; }
-
-std::optional<history::CheckpointEntry> first_checkpoint(const std::string& run) {
-  if (!fs::exists(run + "/checkpoints")) return std::nullopt;
-  const auto all = history::list_checkpoints(storage::real_file_system(), run + "/checkpoints");
-  return all.empty() ? std::nullopt : std::optional(all.front());
-}
 
 // The reference may delete it, so it is copied while the reference trains. False where it was deleted meanwhile.
 bool copy_checkpoint(const history::CheckpointEntry& checkpoint, const std::string& base) {
@@ -79,11 +71,11 @@ Reference train_reference(const TrainingPlan& plan, const std::string& run, cons
   bool has_first = false;
   auto end = process.wait_until(Clock::now() + kLookForCheckpoint);
   for (; !end && Clock::now() - started < kReferenceTime; end = process.wait_until(Clock::now() + kLookForCheckpoint)) {
-    const auto first = has_first ? std::nullopt : first_checkpoint(run);
-    if (!first || (!base.empty() && !copy_checkpoint(*first, base))) continue;
+    const auto all = has_first ? std::vector<history::CheckpointEntry>() : checkpoints_in(run);
+    if (all.empty() || (!base.empty() && !copy_checkpoint(all.front(), base))) continue;
     has_first = true;
     reference.to_first_checkpoint = since_start();
-    if (!base.empty()) reference.begins_after = first->epoch;
+    if (!base.empty()) reference.begins_after = all.front().epoch;
   }
   if (!end) throw Error(ExitCode::kResources, "the training without a stop did not end");
   require_done(*end, run + ".log");

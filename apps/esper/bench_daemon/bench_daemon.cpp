@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/scratch_folder.h"
-#include "base/text/text_outlet.h"
+#include "base/text/progress_line.h"
 #include "config/writing/write.h"
 #include "esper/bench_daemon/daemon_figures.h"
 #include "esper/bench_daemon/measured_daemon.h"
@@ -66,11 +66,10 @@ class Measurement {
   // On a terminal one line that is written over, else a line for each stage.
   void tell(const std::string& stage, int done, int all) {
     if (base::Interrupt::requested() != 0) throw Error(ExitCode::kInterrupted, "cancelled");
-    const bool is_terminal = ::isatty(STDERR_FILENO) == 1;
-    if (is_terminal) {
-      base::standard_error().write(fmt::format("\r\033[K{} {}/{}", stage, done, all));
+    if (base::is_progress_drawn()) {
+      base::show_progress("bench", fmt::format("{} {}/{}", stage, done, all));
     } else if (done == 0) {
-      base::standard_error().write(stage + "\n");
+      base::show_progress("bench", stage);
     }
   }
 
@@ -245,7 +244,7 @@ int bench_daemon(const DaemonBench& bench) {
   base::Interrupt interrupt;
   interrupt.begin_saving();
   const DaemonFigures figures = Measurement(bench).run();
-  if (::isatty(STDERR_FILENO) == 1) base::standard_error().write("\r\033[K");
+  base::end_progress();
   if (bench.json) {
     print_json(json_of(figures));
   } else {

@@ -12,16 +12,15 @@
 #include "base/scratch_folder.h"
 #include "base/text/joined.h"
 #include "base/text/nearest.h"
+#include "base/text/progress_line.h"
 #include "config/loading/load.h"
 #include "drill/run_drill.h"
 #include "drill/scorecard.h"
 #include "drill/stop.h"
-#include "esper/drill/drill_progress.h"
+#include "esper/drill/output_file.h"
 #include "esper/front.h"
 #include "esper/own_program.h"
 #include "esper/run_options.h"
-#include "storage/atomic_publish.h"
-#include "storage/real_file_system.h"
 
 namespace esper {
 namespace {
@@ -92,29 +91,26 @@ int carry_out(const std::vector<drill::Drill>& drills, const DrillOptions& optio
   if (!options.output.empty()) refuse_unwritable(options.output);
   base::ScratchFolder scratch("esper-drill");
   const drill::Stop stop;
-  const drill::DrillSetup room{own_program(), scratch.path(), options.config, options.cache_dir};
+  const drill::DrillSetup setup{own_program(), scratch.path(), options.config, options.cache_dir};
   drill::References references(scratch.path());
   std::vector<drill::DrillResult> results;
-  const DrillProgress progress;
   try {
     for (const auto& one : drills) {
-      show_drill_progress("drill", fmt::format("{} ({} of {})", one.name, results.size() + 1, drills.size()));
-      results.push_back(drill::run_drill(one, room, references));
+      base::show_progress("drill", fmt::format("{} ({} of {})", one.name, results.size() + 1, drills.size()));
+      results.push_back(drill::run_drill(one, setup, references));
     }
   } catch (const Error& error) {  // stopped by the user
+    base::end_progress();
     if (!options.keep && drill::all_passed(results)) throw;
     scratch.keep();
     throw Error(error.code(), fmt::format("{}; the runs so far are kept in {}:\n{}", error.what(), scratch.path(),
                                           drill::scorecard_text(results)));
   }
-  progress.end();
+  base::end_progress();
   const bool keeps = options.keep || !drill::all_passed(results);
   if (keeps) scratch.keep();
   const auto document = drill::scorecard(results, build_name(), keeps ? scratch.path() : "");
-  if (!options.output.empty()) {
-    const std::string text = document.dump(2) + "\n";
-    storage::publish_file(storage::real_file_system(), options.output, storage::bytes_of(text));
-  }
+  if (!options.output.empty()) write_output_file(options.output, document);
   if (options.json) {
     print_json(document);
   } else {

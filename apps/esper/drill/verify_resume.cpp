@@ -8,16 +8,15 @@
 
 #include "base/error.h"
 #include "base/scratch_folder.h"
+#include "base/text/progress_line.h"
 #include "config/loading/load.h"
 #include "drill/certificate.h"
 #include "drill/stop.h"
-#include "esper/drill/drill_progress.h"
+#include "esper/drill/output_file.h"
 #include "esper/front.h"
 #include "esper/own_program.h"
 #include "esper/queue/daemon_client.h"
 #include "esper/run_options.h"
-#include "storage/atomic_publish.h"
-#include "storage/real_file_system.h"
 
 namespace esper {
 namespace {
@@ -32,7 +31,7 @@ struct VerifyOptions {
   bool keep = false;
 };
 
-void say(const std::string& text) { show_drill_progress("verify-resume", text); }
+void say(const std::string& text) { base::show_progress("verify-resume", text); }
 
 void print_run(std::size_t number, const drill::KilledRun& run) {
   const auto& training = run.training;
@@ -55,10 +54,13 @@ void print_proof(const drill::ResumeProof& proof, const VerifyOptions& options, 
 
 // The runs of a training that failed are what the user wants to look at.
 drill::ResumeProof proved(const drill::TrainingPlan& plan, const VerifyOptions& options, base::ScratchFolder& scratch) {
-  const DrillProgress progress;
   try {
-    return drill::verify_resume(plan, scratch.path(), options.kills, static_cast<std::uint64_t>(options.seed), say);
+    auto proof =
+        drill::verify_resume(plan, scratch.path(), options.kills, static_cast<std::uint64_t>(options.seed), say);
+    base::end_progress();
+    return proof;
   } catch (const base::Error& error) {
+    base::end_progress();
     if (drill::Stop::is_asked() && !options.keep) throw;
     scratch.keep();
     throw base::Error(error.code(), fmt::format("{}; its runs are kept in {}", error.what(), scratch.path()));
@@ -77,8 +79,7 @@ int verify(const VerifyOptions& options) {
   const drill::CertificateFacts facts{static_cast<std::uint64_t>(options.seed), build_name(),
                                       environment_value("ESPER_FAULTS"), keeps ? scratch.path() : ""};
   const auto document = drill::certificate(proof, plan, config, facts);
-  const std::string text = document.dump(2) + "\n";
-  storage::publish_file(storage::real_file_system(), options.output, storage::bytes_of(text));
+  write_output_file(options.output, document);
   options.config.json ? print_json(document) : print_proof(proof, options, scratch.path());
   return proof.is_equal() ? 0 : kDiffers;
 }

@@ -1,6 +1,6 @@
 #include "jobs/database/database.h"
 
-#include "jobs/job/kill_point.h"
+#include "base/signal_point.h"
 
 namespace esper::jobs {
 namespace {
@@ -111,10 +111,10 @@ Transaction::~Transaction() {
 
 void Transaction::commit() {
   if (!open_) return;
-  kill_point("jobs.before_commit");
+  base::fault::kill_point("jobs.before_commit");
   database_.run("COMMIT");
   open_ = false;
-  kill_point("jobs.after_commit");
+  base::fault::kill_point("jobs.after_commit");
 }
 
 }  // namespace esper::jobs

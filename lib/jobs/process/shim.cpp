@@ -11,8 +11,8 @@
 #include <system_error>
 
 #include "base/file_system.h"
+#include "base/signal_point.h"
 #include "base/text/child_process.h"
-#include "jobs/job/kill_point.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
 
@@ -90,7 +90,7 @@ void train(const JobFolder& folder, const AttemptRecord& attempt, const sigset_t
   }
   try {
     const pid_t trainer = base::start_child(trainer_plan(attempt, output.number()));
-    kill_point("jobs.shim_has_trainer");
+    base::fault::kill_point("jobs.shim_has_trainer");
     const ProcessRecord processes{attempt.attempt, identity_of(::getpid()).value_or(ProcessIdentity{}),
                                   identity_of(trainer).value_or(ProcessIdentity{})};
     await_trainer(trainer, signals, folder, processes, record);
@@ -119,12 +119,12 @@ pid_t start_shim(const JobFolder& folder, const std::string& program, base::Desc
 int run_shim(const JobFolder& folder) {
   const sigset_t signals = awaited_signals();
   ::sigprocmask(SIG_BLOCK, &signals, nullptr);
-  kill_point("jobs.shim_begins");
+  base::fault::kill_point("jobs.shim_begins");
   const auto attempt = read_attempt(folder);
   if (!attempt) return static_cast<int>(base::ExitCode::kBug);
   ExitRecord record{.attempt = attempt->attempt};
   train(folder, *attempt, signals, record);
-  kill_point("jobs.shim_saw_end");
+  base::fault::kill_point("jobs.shim_saw_end");
   while (!write_if_room(folder.exit(), base::to_json(record))) ::nanosleep(&kWriteAgain, nullptr);
   return 0;
 }

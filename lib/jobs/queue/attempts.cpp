@@ -12,9 +12,9 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 
+#include "base/signal_point.h"
 #include "base/text/child_process.h"
 #include "base/text/joined.h"
-#include "jobs/job/kill_point.h"
 #include "jobs/job/run_folder.h"
 #include "jobs/process/log_files.h"
 #include "jobs/process/shim.h"
@@ -122,9 +122,9 @@ void Attempts::start(const Job& job, const std::string& run_file, const std::vec
     nissa::log::warning(rotated.error());
   auto alive = open_alive(folder, O_RDONLY | O_NONBLOCK);
   auto watch = std::make_unique<Watch>(loop_, job, std::move(alive));
-  kill_point("jobs.before_start");
+  base::fault::kill_point("jobs.before_start");
   const pid_t shim = start_shim(folder, setup_.program, std::move(lock));
-  kill_point("jobs.after_start");
+  base::fault::kill_point("jobs.after_start");
   watch->shim = identity_of(shim);
   await(std::move(watch));
 }

@@ -3,13 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
 #include "base/error.h"
-#include "base/fault.h"
+#include "base/signal_point.h"
 #include "base/text/joined.h"
 #include "base/text/json_struct.h"
 #include "config/loading/live_settings.h"
@@ -27,11 +26,6 @@ using leyline::Level;
 using namespace leyline::literals;
 
 constexpr std::size_t kMostRequestsAtOnce = 64;
-
-// Ends the process as a crash would, where a test asks for it.
-void crash_at(std::string_view fault_point) {
-  if (base::fault::hit(fault_point)) std::raise(SIGKILL);
-}
 
 std::string problems_text(const std::vector<base::Problem>& problems) {
   return base::joined(problems, "; ", [](const auto& problem) { return problem.path + ": " + problem.text; });
@@ -113,7 +107,7 @@ std::vector<SettingRequest> LiveChanges::take_requests(std::uint32_t epoch) {
 void LiveChanges::remove_known(const std::vector<SettingRequest>& requests) {
   for (const auto& request : requests) {
     if (!is_known(request)) continue;
-    crash_at("tolaria.setting_recorded");
+    base::fault::kill_point("tolaria.setting_recorded");
     storage::remove_all(files_, request.path);
   }
 }
@@ -139,7 +133,7 @@ void LiveChanges::accept(const std::vector<SettingRequest>& requests, std::uint3
   history::publish_accepted(files_, run_, accepted);
   unsure_ = false;
   accepted_ = std::move(accepted);
-  crash_at("tolaria.setting_accepted");
+  base::fault::kill_point("tolaria.setting_accepted");
 }
 
 void LiveChanges::refuse(const SettingRequest& request, const std::string& reason) {

@@ -1,4 +1,4 @@
-#include "esper/drill/drill_progress.h"
+#include "esper/drill/output_file.h"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -6,28 +6,15 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "base/descriptor.h"
 #include "base/error.h"
-#include "base/text/printable.h"
-#include "base/text/text_outlet.h"
+#include "storage/atomic_publish.h"
+#include "storage/real_file_system.h"
 
 namespace esper {
-namespace {
-
-bool is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
-
-}  // namespace
-
-void show_drill_progress(const std::string& command, const std::string& text) {
-  const std::string line = base::printable_line(text);
-  base::standard_error().write(is_terminal() ? "\r\033[K" + line + " ..." : command + ": " + line + "\n");
-}
-
-void DrillProgress::end() const {
-  if (is_terminal()) base::standard_error().write("\r\033[K");
-}
 
 void refuse_unwritable(const std::string& file) {
   const auto refuse = [&](const std::string& reason) {
@@ -39,6 +26,11 @@ void refuse_unwritable(const std::string& file) {
   const base::Descriptor made(::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!made.is_open()) refuse("cannot be written: " + std::generic_category().message(errno));
   ::unlink(probe.c_str());
+}
+
+void write_output_file(const std::string& file, const nlohmann::ordered_json& document) {
+  const std::string text = document.dump(2) + "\n";
+  storage::publish_file(storage::real_file_system(), file, storage::bytes_of(text));
 }
 
 }  // namespace esper
