@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# Configures and builds what is stale; sourced by esper, test and format. Prints nothing when up to date.
+# Configures and builds what is stale; sourced by esper, test, sanitize and format. Prints nothing when up to date.
 
-BUILD=$ROOT/build/release
+PRESET=${ESPER_PRESET:-release}
+BUILD=$ROOT/build/$PRESET
 BUILD_DEADLINE_S=3600
 
 # The torch package that this checkout should be built with.
@@ -19,8 +20,8 @@ configure() {
   torch=$(wanted_torch)
   [[ -e $BUILD/CMakeCache.txt ]] && had=$(sed -n 's/^ESPER_TORCH:[A-Z]*=//p' "$BUILD/CMakeCache.txt")
   [[ -e $BUILD/build.ninja && $had == "$torch" ]] && return
-  say "configuring build/release"
-  (cd "$ROOT" && run_logged "$BUILD.configure.log" "cmake" cmake --fresh --preset release "-DESPER_TORCH=$torch") || exit 1
+  say "configuring build/$PRESET"
+  (cd "$ROOT" && run_logged "$BUILD.configure.log" "cmake" cmake --fresh --preset "$PRESET" "-DESPER_TORCH=$torch") || exit 1
 }
 
 # A torch-using file takes about 1.5 GB to compile.

@@ -7,6 +7,7 @@ namespace esper::engine {
 
 int run(const TrainRequest& request);
 int run(const EvaluateRequest& request);
+int run(const ReproRequest& request);
 int run(const ImportRequest& request);
 int run(const PredictRequest& request);
 int run(const ExportRequest& request);

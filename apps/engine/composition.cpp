@@ -7,10 +7,17 @@
 #include <utility>
 
 #include "data/class_counts.h"
+#include "engine/stall_report.h"
+#include "leyline/telemetry.h"
 #include "nissa/log.h"
 #include "tolaria/evaluation/averaged_model.h"
 
 namespace esper::engine {
+
+using leyline::event;
+using leyline::Level;
+using namespace leyline::literals;
+
 namespace {
 
 tolaria::RunFacts facts_of(const CompositionParts& parts, const Loaders& loaders) {
@@ -23,6 +30,7 @@ tolaria::RunFacts facts_of(const CompositionParts& parts, const Loaders& loaders
           .batches_per_epoch = loaders.train->num_batches(),
           .skipped_samples = bench.data.skipped,
           .classes_without_samples = data::classes_without_samples(bench.data.train),
+          .num_classes = bench.config.task == config::Task::kClassification ? bench.data.train.shape.num_classes : 0,
           .preprocessing = preprocessing_text(bench),
           .clock = clock,
           .started = clock.now()};
@@ -55,6 +63,16 @@ lanes::LaneLog lane_log_of(const CompositionParts& parts) {
   return log;
 }
 
+// A run goes on without. problem: then why.
+std::unique_ptr<history::BlackBoxWriter> open_black_box(const std::string& run_folder, std::string& problem) {
+  try {
+    return std::make_unique<history::BlackBoxWriter>(run_folder);
+  } catch (const base::IoError& error) {
+    problem = error.what();
+    return nullptr;
+  }
+}
+
 tolaria::LaneParts lane_parts(const CompositionParts& parts, const Policy& policy) {
   const Workbench& bench = parts.bench;
   return {bench.compile_service.get(), [&bench] { return fresh_model(bench); }, policy.forecast, lane_log_of(parts)};
@@ -69,9 +87,11 @@ Composition::Composition(CompositionParts parts)
       facts_(facts_of(parts, loaders_)),
       progress_(parts.progress),
       ledger_(std::move(parts.ledger)),
-      outbox_(facts_.run_id, facts_.clock, progress_, ledger_, telemetry_.sink()),
+      black_box_(open_black_box(parts.folder.path, no_black_box_)),
+      outbox_(facts_.run_id, facts_.clock, progress_, ledger_, telemetry_.sink(), black_box_.get()),
       writer_(store_of(parts), facts_.clock, facts_.config.safety.save_deadline),
       saver_(save_source(parts.bench), writer_, outbox_, ledger_, telemetry_.display()),
+      bundles_(parts.files, parts.folder.path, facts_, progress_, saver_, outbox_),
       run_{.facts = facts_,
            .progress = progress_,
            .model = *parts.bench.model,
@@ -82,7 +102,14 @@ Composition::Composition(CompositionParts parts)
            .outbox = outbox_,
            .ledger = ledger_,
            .display = telemetry_.display(),
-           .step_times = parts.step_times} {
+           .black_box = black_box_.get(),
+           .bundles = &bundles_,
+           .step_times = parts.step_times},
+      watchdog_(telemetry_.display(), facts_.clock, facts_.config.safety.stall_deadline,
+                [this](const tolaria::Stall& stall) {
+                  report_stall({facts_.config.safety, facts_.run_id, facts_.clock, telemetry_.sink()}, stall);
+                }) {
+  report_black_box();
   tolaria::report_start(run_, parts.start);
 }
 
@@ -90,6 +117,14 @@ tolaria::SaveSource Composition::save_source(const Workbench& bench) {
   return {facts_, *bench.model, progress_, *policy_.policy, [this, &bench] {
             return tolaria::averaged_statistics(*bench.model, *loaders_.train, bench.config, bench.device);
           }};
+}
+
+void Composition::report_black_box() {
+  if (black_box_ == nullptr) {
+    outbox_.emit(event("tolaria.blackbox_off"_event, Level::kWarning, {{"reason", no_black_box_}}));
+  } else if (!black_box_->replaced().empty()) {
+    outbox_.emit(event("tolaria.blackbox_replaced"_event, Level::kWarning, {{"reason", black_box_->replaced()}}));
+  }
 }
 
 void Composition::finish(const tolaria::RunOutcome& outcome) {
@@ -103,6 +138,11 @@ void Composition::abandon(const std::exception& error) {
   using tolaria::LastState;
   tolaria::report_failure(run_, error, saver_.save_after(error) ? LastState::kSaved : LastState::kNotSaved);
   telemetry_.close();
+}
+
+base::Ledger Composition::let_go() {
+  telemetry_.close();
+  return std::move(ledger_);
 }
 
 nlohmann::ordered_json Composition::telemetry_counts() const { return telemetry_.counts(); }

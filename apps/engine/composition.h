@@ -14,6 +14,8 @@
 #include "tolaria/checkpoint/checkpoint_writer.h"
 #include "tolaria/report/run_report.h"
 #include "tolaria/run/run.h"
+#include "tolaria/safety/step_bundles.h"
+#include "tolaria/safety/watchdog.h"
 
 namespace esper::engine {
 
@@ -43,11 +45,14 @@ class Composition {
   void finish(const tolaria::RunOutcome& outcome);
   // The same for a run that an exception ended; saves what can be saved.
   void abandon(const std::exception& error);
+  // Instead of either: for another composition of the same run, which goes on with its account.
+  base::Ledger let_go();
   // After either: as RunTelemetry::counts().
   nlohmann::ordered_json telemetry_counts() const;
 
  private:
   tolaria::SaveSource save_source(const Workbench& bench);
+  void report_black_box();
 
   Policy policy_;
   RunTelemetry telemetry_;
@@ -55,10 +60,14 @@ class Composition {
   tolaria::RunFacts facts_;
   tolaria::RunProgress progress_;
   base::Ledger ledger_;
+  std::string no_black_box_;  // why there is none
+  std::unique_ptr<history::BlackBoxWriter> black_box_;
   tolaria::Outbox outbox_;
   tolaria::CheckpointWriter writer_;
   tolaria::Saver saver_;
+  tolaria::StepBundles bundles_;
   tolaria::Run run_;
+  tolaria::Watchdog watchdog_;
 };
 
 }  // namespace esper::engine

@@ -7,15 +7,18 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/interrupt.h"
 #include "base/signal_point.h"
 #include "base/text/standard_output.h"
 #include "config/writing/write.h"
 #include "data/preprocessing.h"
+#include "device/rng.h"
 #include "engine/commands.h"
 #include "engine/composition.h"
 #include "engine/no_epochs_left.h"
+#include "engine/shortage.h"
 #include "engine/train_report.h"
 #include "engine/trusted_programs.h"
 #include "engine/workbench.h"
@@ -107,6 +110,13 @@ void begin_with_weights(Workbench& bench) {
   }
 }
 
+// The model as at the start of the run.
+void begin_anew(Workbench& bench) {
+  device::seed_all(bench.config.seed);
+  bench.model = fresh_model(bench);
+  begin_with_weights(bench);
+}
+
 // A fork without seeds is another network than its parent: it has no figures to end with before it trained.
 void require_epochs_left(const tolaria::RunProgress& progress, const RunConfig& config, const std::string& path) {
   if (progress.validation || progress.epoch < static_cast<std::uint32_t>(config.epochs)) return;
@@ -139,21 +149,52 @@ void keep_normaliser(Workbench& bench, const tolaria::ResumePoint& from) {
   bench.data.standardization = saved->standardization;
 }
 
+// What a run that goes back takes with it.
+struct GoingBack {
+  std::vector<tolaria::ReactionRecord> reactions;  // of this process, in order
+  std::int64_t newest_step = 0;
+  tolaria::CameBack from;
+  base::Ledger ledger;
+};
+
+// The run computes in fp32 from now on, whatever its configuration says; its identity stays.
+void raise_precision(Workbench& bench) {
+  bench.config.device.precision = config::Precision::kFp32;
+  bench.settings = step::step_settings(bench.config, torch::kFloat32);
+}
+
+tolaria::ResumePoint find_resume_point(const OpenRun& open, Workbench& bench, const tolaria::TrainingIdentity& identity,
+                                       const history::SettingChanges& changes, const GoingBack* back,
+                                       tamiyo::RunPolicy& policy) {
+  tolaria::ResumeTarget target{
+      bench.config, identity, bench.device, batches_per_epoch(bench), [&bench] { return fresh_model(bench); }, changes};
+  if (back != nullptr) {
+    target.reactions = back->reactions;
+    target.newest_step = back->newest_step;
+  }
+  auto from = tolaria::find_resume_point(open.files, open.folder.path, target, policy);
+  if (!from.progress.safety.full_precision || bench.settings.compute_type == torch::kFloat32) return from;
+  raise_precision(bench);
+  return tolaria::find_resume_point(open.files, open.folder.path, target, policy);
+}
+
 // Puts the run's newest checkpoint that will do into the bench and the policy. Throws as find_resume_point(), and
 // Error{kConfig} for a fork without seeds that has no epoch left to train.
-tolaria::ResumePoint resume(const OpenRun& open, Workbench& bench, const tolaria::TrainingIdentity& identity,
+tolaria::ResumePoint resume(const OpenRun& open, Workbench& bench, const RunConfig& config,
+                            const tolaria::TrainingIdentity& identity, const GoingBack* back,
                             tamiyo::RunPolicy& policy) {
   const std::string& path = open.folder.path;
   const auto changes = history::accepted_changes(open.files, path);
-  auto from = tolaria::find_resume_point(open.files, path,
-                                         {bench.config, identity, bench.device, batches_per_epoch(bench),
-                                          [&bench] { return fresh_model(bench); }, changes},
-                                         policy);
-  if (from.model) bench.model = std::move(from.model);
+  auto from = find_resume_point(open, bench, identity, changes, back, policy);
+  if (from.model) {
+    bench.model = std::move(from.model);
+  } else if (back != nullptr) {
+    begin_anew(bench);
+  }
   keep_normaliser(bench, from);
   require_epochs_left(from.progress, history::settings_at(bench.config, changes, from.progress.epoch + 1), path);
   if (!from.unchecked.empty()) nissa::log::warning(from.unchecked);
-  keep_config(open, bench.config);
+  keep_config(open, config);
   return from;
 }
 
@@ -164,14 +205,15 @@ base::Ledger open_ledger(const TrainRequest& request) {
   return ledger;
 }
 
-// Finds where the run stands and puts it together.
-std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& bench, const OpenRun& open,
-                                     Policy policy) {
+// Finds where the run stands and puts it together. back: it goes back in this process; else null.
+std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& bench, const OpenRun& open, Policy policy,
+                                     GoingBack* back) {
   using Kind = tolaria::RunStart::Kind;
-  const bool resuming = !request.resume.empty();
-  const auto identity = tolaria::training_identity(bench.config, bench.data);
-  base::Ledger ledger = open_ledger(request);
-  const auto from = resuming ? resume(open, bench, identity, *policy.policy) : tolaria::ResumePoint();
+  const bool resuming = back != nullptr || !request.resume.empty();
+  const RunConfig& config = request.job.config;
+  const auto identity = tolaria::training_identity(config, bench.data);
+  base::Ledger ledger = back != nullptr ? std::move(back->ledger) : open_ledger(request);
+  const auto from = resuming ? resume(open, bench, config, identity, back, *policy.policy) : tolaria::ResumePoint();
   return std::make_unique<Composition>(CompositionParts{
       .bench = bench,
       .folder = open.folder,
@@ -201,9 +243,35 @@ struct FinishedRun {
   ordered_json summary;
 };
 
+// The run goes on from an earlier checkpoint: everything is composed anew, as in a process that resumes it.
+std::unique_ptr<Composition> go_back(const TrainRequest& request, Workbench& bench, const OpenRun& open,
+                                     std::unique_ptr<Composition> composition, const tolaria::RunOutcome& outcome,
+                                     GoingBack& back) {
+  const base::Clock clock;
+  const auto begin = clock.now();
+  const auto& progress = composition->run().progress;
+  if (outcome.back->reaction) back.reactions.push_back(*outcome.back->reaction);
+  back.newest_step = outcome.back->newest_step;
+  back.from = {outcome.reason, progress.epoch + 1, progress.step, {}};
+  back.ledger = composition->let_go();
+  composition.reset();
+  composition = compose(request, bench, open, make_policy(request.job.config, request.job.cache_dir), &back);
+  back.from.took = clock.now() - begin;
+  composition->run().came_back = back.from;
+  return composition;
+}
+
 // Trains to the end, or to a reason to stop.
-FinishedRun train(Composition& composition, const OpenRun& open) {
-  const auto outcome = run_epochs(composition, open);
+FinishedRun train(const TrainRequest& request, Workbench& bench, const OpenRun& open,
+                  std::unique_ptr<Composition> begun) {
+  auto composed = std::move(begun);
+  GoingBack back;
+  auto outcome = run_epochs(*composed, open);
+  while (outcome.back) {
+    composed = go_back(request, bench, open, std::move(composed), outcome, back);
+    outcome = run_epochs(*composed, open);
+  }
+  Composition& composition = *composed;
   const tolaria::Run& run = composition.run();
   auto summary = tolaria::summarize(run, outcome, open.folder.path);
   composition.finish(outcome);
@@ -234,11 +302,12 @@ int run(const TrainRequest& request) {
   if (request.dry_run) return dry_run(bench, request);
   Policy policy = make_policy(config, request.job.cache_dir);
   if (!resuming) open.emplace(create_run(new_path(request, config), config));
-  const auto composition = compose(request, bench, *open, std::move(policy));
+  warn_of_shortage(bench, open->files, open->folder.path);
+  auto composition = compose(request, bench, *open, std::move(policy), nullptr);
 
   base::fault::signal_point("tolaria.starting");
   interrupt.begin_saving();
-  const auto [outcome, summary] = train(*composition, *open);
+  const auto [outcome, summary] = train(request, bench, *open, std::move(composition));
   for (const auto& point : base::fault::unfired()) nissa::log::warning(base::fault::unfired_text(point));
   interrupt.end_saving();
   // One that came after training had ended, with everything saved.

@@ -56,7 +56,7 @@ bool reached_its_end(const tolaria::RunOutcome& outcome) {
 }
 
 void print_outcome(const ordered_json& summary, const tolaria::RunOutcome& outcome, OutcomeFormat format) {
-  const bool failed = outcome.kind == Kind::kDiverged || outcome.kind == Kind::kNotSaved;
+  const bool failed = !reached_its_end(outcome) && outcome.kind != Kind::kInterrupted;
   if (failed) base::print_failure(outcome.reason + "\nrun folder: " + summary["run_dir"].get<std::string>());
   const std::string text = format == OutcomeFormat::kJson ? base::json_text(summary) : format_summary(summary);
   if (reached_its_end(outcome)) return base::write_output(text);

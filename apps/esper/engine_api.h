@@ -67,6 +67,13 @@ struct EvaluateRequest {
   bool by_sample = false;  // with json: also each sample's figures
 };
 
+struct ReproRequest {
+  static constexpr const char* kCommand = "repro";
+  config::RunConfig config;  // as in Job, of the bundle
+  std::string bundle;        // the folder of a step that went wrong
+  bool json = false;         // as in Job
+};
+
 struct ImportRequest {
   static constexpr const char* kCommand = "import";
   std::string source;                  // "model.py:ResNet", "timm:resnet18"
@@ -240,7 +247,7 @@ struct CheckBaselineRequest {
 };
 
 using EngineRequest =
-    std::variant<TrainRequest, EvaluateRequest, ImportRequest, PredictRequest, ExportRequest, ForkRequest,
+    std::variant<TrainRequest, EvaluateRequest, ReproRequest, ImportRequest, PredictRequest, ExportRequest, ForkRequest,
                  ExplainRequest, ReplayRequest, SwapRequest, ServeRequest, ImitateRequest, ShowPolicyRequest,
                  ShowDataRequest, DoctorRequest, BenchRequest, SaveBaselineRequest, CheckBaselineRequest>;
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kExitCodes =
     "Exit codes: 0 done, 1 a difference was found (config diff, telemetry diff, topo diff, baseline check,\n"
-    "            policy replay),\n"
+    "            policy replay), or none where one is expected (repro),\n"
     "            2 configuration or command line, 3 data, 4 diverged, 5 checkpoint, 6 resources, 7 policy, 70 bug,\n"
     "            75 try again later, 129/130/143 interrupted after saving\n";
 
@@ -82,6 +82,8 @@ void build_front(Front& front) {
   add_predict(front);
   add_export(front);
   add_why_slow(front);
+  add_blackbox(front);
+  add_repro(front);
   CLI::App* config =
       add_command(root, "config", "Check, show and explain run files", "esper config check configs/run/digits.yaml");
   config->require_subcommand(1);

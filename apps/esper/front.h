@@ -31,6 +31,8 @@ void add_policy_serve(CLI::App& policy, Front& front);
 void add_policy_imitate(CLI::App& policy, Front& front);
 void add_policy_show(CLI::App& policy, Front& front);
 void add_why_slow(Front& front);
+void add_blackbox(Front& front);
+void add_repro(Front& front);
 void add_bench(Front& front);
 void add_baseline(Front& front);
 void add_data_show(CLI::App& data, Front& front);

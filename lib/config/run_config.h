@@ -6,47 +6,17 @@
 #include "config/growth_config.h"
 #include "config/host_config.h"
 #include "config/policy_config.h"
+#include "config/safety_config.h"
 #include "config/step_config.h"
 #include "config/task.h"
 #include "config/training_config.h"
 
 namespace esper::config {
 
-// Time limits, and what a run does about steps that go wrong.
-struct SafetyConfig {
-  base::Duration data_deadline = std::chrono::seconds(60);
-  base::Duration policy_deadline = std::chrono::seconds(2);
-  base::Duration policy_start_deadline = std::chrono::seconds(30);
-  base::Duration save_deadline = std::chrono::seconds(120);
-  int most_skipped_steps = 2, most_rate_cuts = 2;
-  double rate_cut = 0.5;
-
-  template <class = void>
-  static constexpr auto fields() {
-    using C = SafetyConfig;
-    return std::tuple{field("data_deadline", &C::data_deadline, "time limit for one batch"),
-                      field("policy_deadline", &C::policy_deadline, "time limit for a decision; a late one is dropped"),
-                      field("policy_start_deadline", &C::policy_start_deadline,
-                            "time limit for a policy's process to be ready, where it has one; a run does not begin "
-                            "without it"),
-                      field("save_deadline", &C::save_deadline, "time limit for a checkpoint write"),
-                      field("most_skipped_steps", &C::most_skipped_steps,
-                            "how many steps whose loss or gradient is not finite are passed over, since the last "
-                            "epoch that ended well; 0: none",
-                            between(0, 1000)),
-                      field("most_rate_cuts", &C::most_rate_cuts,
-                            "after those: how often the learning rate is lowered instead, before the run ends as "
-                            "diverged",
-                            between(0, 100)),
-                      field("rate_cut", &C::rate_cut, "by which factor it is lowered", between(0.001, 0.999))};
-  }
-  void validate(Findings& out) const;
-};
-
 struct CheckpointConfig {
   base::Length every{1, base::Length::Unit::kEpochs};
   int keep_last = 3;
-  bool keep_best = true;
+  bool keep_best = true, reserve_space = true;
   Metric best_metric = Metric::kLoss;
 
   template <class = void>
@@ -56,6 +26,9 @@ struct CheckpointConfig {
         field("every", &C::every, "interval between checkpoints: \"1 epoch\", \"200 steps\"; 0 saves at the end only"),
         field("keep_last", &C::keep_last, "number of newest checkpoints to keep", between(1, 1000)),
         field("keep_best", &C::keep_best, "also keep the checkpoint with the best best_metric"),
+        field("reserve_space", &C::reserve_space,
+              "keep as much space on the disk as a checkpoint takes, so that the last one fits on a disk that is full "
+              "by then"),
         field("best_metric", &C::best_metric, "the validation figure by which a checkpoint is the best")};
   }
 };
@@ -125,7 +98,7 @@ struct RunConfig {
                       field("step", &C::step, "how a training step is executed"),
                       field("growth", &C::growth, "growth of the network"),
                       field("policy", &C::policy, "the growth policy"),
-                      field("safety", &C::safety, "deadlines, and steps that go wrong"),
+                      field("safety", &C::safety, "deadlines, and what a run does about trouble"),
                       field("checkpoint", &C::checkpoint, "checkpoints"),
                       field("telemetry", &C::telemetry, "telemetry output")};
   }

@@ -46,6 +46,17 @@ std::uint64_t derive_seed(std::uint64_t run_seed, std::string_view id) {
 
 at::Generator make_generator(std::uint64_t seed) { return at::detail::createCPUGenerator(seed); }
 
+std::uint64_t cpu_generator_fingerprint() {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard lock(generator.mutex());
+  const at::mt19937_data_pod position = generator.get<at::CPUGeneratorImpl>()->engine().data();
+  // The words are replaced together, some 600 draws long, so that a few of them name the block.
+  std::uint64_t fingerprint = base::mix64(position.seed_) ^ static_cast<std::uint64_t>(position.next_);
+  for (const std::size_t i : {std::size_t{0}, position.state_.size() / 2, position.state_.size() - 1})
+    fingerprint = base::mix64(fingerprint) ^ position.state_[i];
+  return fingerprint;
+}
+
 // Not at::manual_seed: it asks torch whether there is CUDA, and the answer "no" would stay.
 void seed_all(std::uint64_t seed) {
   seed_one(at::detail::getDefaultCPUGenerator(), seed);

@@ -28,6 +28,10 @@ struct RngState {
 };
 RngState rng_state(c10::Device device);
 
+// Equal for equal positions of the CPU's default generator, different for different ones but by chance. Allocates
+// nothing.
+std::uint64_t cpu_generator_fingerprint();
+
 // Puts the states back. Without `state.cuda` a card's generator stays as it is. Throws base::Error{kCheckpoint}
 // where a state is none of this torch's.
 void set_rng_state(c10::Device device, const RngState& state);

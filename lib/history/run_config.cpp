@@ -17,26 +17,30 @@ std::string config_in_run(const std::string& run_dir) {
   return path.string();
 }
 
-config::LoadedConfig read_config_of_run(const std::string& run_dir, const std::vector<std::string>& given) {
-  const std::string path = config_in_run(run_dir);
+config::LoadedConfig read_kept_config(const std::string& folder, const std::string& host,
+                                      const std::vector<std::string>& given) {
+  const std::string path = (std::filesystem::path(folder) / kRunConfigFile).string();
   auto assignments = given;
-  // An imported network's programs: the run has its own.
-  const std::string host = run_dir + "/" + kRunHostFolder;
   std::error_code ignored;
   const bool has_host = std::filesystem::is_directory(host, ignored);
   if (has_host) assignments.push_back("host.path=" + host);
-  storage::ConfinedFileSystem files(run_dir, storage::Owner::kAnyone);
+  storage::ConfinedFileSystem files(folder, storage::Owner::kAnyone);
   const auto bytes = storage::read_file(files, path, config::YamlLimits::kBytes + 1);
   config::LoadedConfig loaded =
       config::read_run_config_text(storage::text_of(bytes), path, assignments, config::DocumentKind::kOfRun);
   // What host.path named when the run began may be another network by now.
   if (loaded.config.host.kind == config::HostKind::kExported && !has_host) {
-    throw base::Error(base::ExitCode::kCheckpoint, run_dir + " has no folder " + kRunHostFolder +
-                                                       " with the imported network that it trains; copy the whole "
-                                                       "run folder");
+    throw base::Error(base::ExitCode::kCheckpoint,
+                      storage::parent_of(host) + " has no folder " + kRunHostFolder +
+                          " with the imported network that it trains; copy the whole run folder");
   }
   if (!loaded.problems.empty()) throw base::ConfigError(std::move(loaded.problems));
   return loaded;
+}
+
+config::LoadedConfig read_config_of_run(const std::string& run_dir, const std::vector<std::string>& given) {
+  config_in_run(run_dir);
+  return read_kept_config(run_dir, run_dir + "/" + kRunHostFolder, given);
 }
 
 }  // namespace esper::history

@@ -16,7 +16,12 @@ inline constexpr const char* kRunHostFolder = "host";
 // The path of that configuration. Throws Error{kConfig} where `run_dir` is no run folder.
 std::string config_in_run(const std::string& run_dir);
 
-// That configuration, with assignments on top. It stands alone (no `extends`), and may be no link. Throws ConfigError
+// The configuration that a folder keeps, where an imported network's programs are in the folder `host`. Throws as
+// read_config_of_run().
+config::LoadedConfig read_kept_config(const std::string& folder, const std::string& host,
+                                      const std::vector<std::string>& assignments = {});
+
+// That of a run folder, with assignments on top. It stands alone (no `extends`), and may be no link. Throws ConfigError
 // with all problems, Error and IoError.
 config::LoadedConfig read_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments = {});
 

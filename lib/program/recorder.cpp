@@ -1,12 +1,10 @@
 #include "program/recorder.h"
 
-#include <ATen/core/dispatch/Dispatcher.h>
-#include <torch/library.h>
-
 #include <optional>
 #include <unordered_map>
 
 #include "base/error.h"
+#include "program/call_watch.h"
 #include "program/ivalue.h"
 #include "program/simplify.h"
 
@@ -14,10 +12,6 @@ namespace esper::program {
 namespace {
 
 using torch::jit::Stack;
-
-// Torch has this key for tensors that only pretend; nothing uses it in a C++ process, and it lies below autograd and
-// autocast and above every backend.
-constexpr auto kKey = c10::DispatchKey::Fake;
 
 struct Refusal {
   std::string reason;
@@ -27,7 +21,12 @@ TensorType type_of(const at::Tensor& tensor) {
   return {tensor.scalar_type(), tensor.device().type(), tensor.sizes().vec(), tensor.strides().vec()};
 }
 
-class Recording {
+bool reads_device(const c10::OperatorHandle& op) {
+  const std::string& name = op.operator_name().name;
+  return name == "aten::_local_scalar_dense" || name == "aten::item";
+}
+
+class Recording final : public CallListener {
  public:
   explicit Recording(std::span<const ExternalTensor> external_tensors)
       : external_tensors_(external_tensors), scratch_(external_tensors.size(), kNoValue) {
@@ -40,7 +39,28 @@ class Recording {
     }
   }
 
-  // Before the call: the arguments are named while the tensors are as the operator finds them.
+  // The arguments are named while the tensors are as the operator finds them.
+  void before(const c10::OperatorHandle& op, const Stack& stack) override {
+    if (refused()) return;
+    try {
+      if (reads_device(op)) throw Refusal{op.operator_name().name + " reads the device"};
+      arguments_ = name_arguments(op, stack);
+    } catch (const Refusal& refusal) {
+      refuse(refusal.reason);
+    } catch (const base::Error& error) {
+      refuse(operator_name(op) + ": " + error.what());
+    }
+  }
+
+  void after(const c10::OperatorHandle& op, const Stack& stack) override {
+    if (!refused()) add(op, std::move(arguments_), stack);
+  }
+
+  bool refused() const { return !refusal_.empty(); }
+  const std::string& refusal() const { return refusal_; }
+  Program take() { return std::move(program_); }
+
+ private:
   std::vector<Argument> name_arguments(const c10::OperatorHandle& op, const Stack& stack) {
     const auto& schema = op.schema().arguments();
     const std::size_t first = stack.size() - schema.size();
@@ -68,11 +88,6 @@ class Recording {
   void refuse(const std::string& reason) {
     if (refusal_.empty()) refusal_ = reason;
   }
-  bool refused() const { return !refusal_.empty(); }
-  const std::string& refusal() const { return refusal_; }
-  Program take() { return std::move(program_); }
-
- private:
   bool shares_known_memory(const c10::IValue& value) const {
     if (!value.isTensor() || !value.toTensor().defined() || !value.toTensor().has_storage()) return false;
     return storages_.contains(storage_of(value.toTensor()));
@@ -216,63 +231,13 @@ class Recording {
   std::span<const ExternalTensor> external_tensors_;
   Program program_;
   std::string refusal_;
-  std::vector<Seen> seen_;      // by value
-  std::vector<Seen> wrappers_;  // other tensor objects for the same values
+  std::vector<Argument> arguments_;  // of the call that runs
+  std::vector<Seen> seen_;           // by value
+  std::vector<Seen> wrappers_;       // other tensor objects for the same values
   std::unordered_map<const c10::TensorImpl*, ValueId> known_;
   std::unordered_map<const c10::StorageImpl*, StorageFacts> storages_;
   std::unordered_map<std::int32_t, std::int32_t> input_of_external_;
   std::vector<ValueId> scratch_;  // by root
-};
-
-// The dispatcher calls a plain function. Autograd may run a CUDA step's backward in its own threads, one at a time.
-Recording* current = nullptr;
-
-bool reads_device(const c10::OperatorHandle& op) {
-  const std::string& name = op.operator_name().name;
-  return name == "aten::_local_scalar_dense" || name == "aten::item";
-}
-
-c10::DispatchKeySet below(c10::DispatchKeySet keys) {
-  return keys & c10::after_func_keyset & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey);
-}
-
-void record_call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
-  Recording* recording = current;
-  // Made of other operators, and of those alone: they are what is recorded. It may or may not return a view; they know.
-  if (op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) {
-    op.redispatchBoxed(below(keys), stack);
-    return;
-  }
-  std::vector<Argument> arguments;
-  if (recording != nullptr && !recording->refused()) {
-    try {
-      if (reads_device(op)) throw Refusal{op.operator_name().name + " reads the device"};
-      arguments = recording->name_arguments(op, *stack);
-    } catch (const Refusal& refusal) {
-      recording->refuse(refusal.reason);
-    } catch (const base::Error& error) {
-      recording->refuse(operator_name(op) + ": " + error.what());
-    }
-  }
-  {
-    const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
-    op.redispatchBoxed(below(keys), stack);
-  }
-  if (recording != nullptr && !recording->refused()) recording->add(op, std::move(arguments), *stack);
-}
-
-class Listening {
- public:
-  explicit Listening(Recording& recording) : include_(kKey) {
-    ESPER_CHECK(current == nullptr, "two recordings at once");
-    current = &recording;
-  }
-  ~Listening() { current = nullptr; }
-  Listening(const Listening&) = delete;
-  Listening& operator=(const Listening&) = delete;
-
- private:
-  c10::impl::IncludeDispatchKeyGuard include_;
 };
 
 }  // namespace
@@ -280,7 +245,7 @@ class Listening {
 base::Expected<Program> record(std::span<const ExternalTensor> external_tensors, const std::function<void()>& step) {
   Recording recording(external_tensors);
   {
-    const Listening listening(recording);
+    const CallWatch watch(recording);
     step();
   }
   if (recording.refused()) return base::failure(recording.refusal());
@@ -290,7 +255,3 @@ base::Expected<Program> record(std::span<const ExternalTensor> external_tensors,
 }
 
 }  // namespace esper::program
-
-TORCH_LIBRARY_IMPL(_, Fake, library) {
-  library.fallback(torch::CppFunction::makeFromBoxedFunction<&esper::program::record_call>());
-}

@@ -23,6 +23,14 @@ double momentum_of(const kasmina::Host& host, const std::string& id) {
 
 }  // namespace
 
+std::vector<kasmina::NamedTensor> running_statistics(const kasmina::Network& network) {
+  auto found = network.buffers();
+  std::erase_if(found, [&](const auto& buffer) {
+    return momentum_of(network.state().host, buffer.id) == 0 && !buffer.id.ends_with(".num_batches_tracked");
+  });
+  return found;
+}
+
 BatchStatistics::BatchStatistics(const kasmina::Network& network) : network_(network) {
   for (const auto& [id, tensor] : network.buffers()) {
     const double momentum = momentum_of(network.state().host, id);

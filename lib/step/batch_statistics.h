@@ -12,6 +12,10 @@
 
 namespace esper::step {
 
+// What the network's batch norms write while they train, as its modules hold it: running means and variances, [C], and
+// how many batches they saw, 0-dim int64.
+std::vector<kasmina::NamedTensor> running_statistics(const kasmina::Network& network);
+
 // Inputs of a batch, on the network's device; empty at the end.
 using NextInputs = std::function<std::optional<torch::Tensor>()>;
 

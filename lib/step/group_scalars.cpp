@@ -49,6 +49,8 @@ void update_scalars(GroupScalars& scalars, const torch::Tensor& lr, const Optimi
   scalars.root2.sqrt_();
   at::mul_out(scalars.eps, scalars.root2, config.eps);
   scalars.rates.mul_(scalars.root2).div_(scalars.correction1);
+  // The host's own rate is never scaled to zero.
+  if (scalars.steps.numel() > 1) scalars.steps.add_(scalars.lr_scales.eq(0), -1);
 }
 
 }  // namespace esper::step

@@ -13,7 +13,7 @@ namespace esper::step {
 // float32, one element per group unless said otherwise. `steps` and what follows `rates` is for adamw, else undefined.
 struct GroupScalars {
   torch::Tensor lr_scales;  // factor on the learning rate
-  torch::Tensor steps;      // updates so far, for bias correction
+  torch::Tensor steps;      // updates so far, for bias correction; it stands still while lr_scale is 0
   torch::Tensor log_betas;  // constant [2, 1]: ln(beta1), ln(beta2)
 
   // Scratch of one step, in no checkpoint: `scratch` holds it all, the others are its parts.
@@ -28,7 +28,8 @@ struct GroupScalars {
 // Scales at one, steps at zero.
 GroupScalars make_group_scalars(const config::OptimizerConfig& config, std::size_t groups, torch::Device device);
 
-// Counts the step (adamw) and fills the scratch. lr: 0-dim float32. Call it without gradient recording.
+// Counts the step (adamw) of the groups that it updates, and fills the scratch. lr: 0-dim float32. Call it without
+// gradient recording.
 void update_scalars(GroupScalars& scalars, const torch::Tensor& lr, const config::OptimizerConfig& config);
 
 }  // namespace esper::step

@@ -11,6 +11,7 @@
 #include "base/text/joined.h"
 #include "config/entries/slot_classes.h"
 #include "device/rng.h"
+#include "step/batch_statistics.h"
 #include "step/copied_moments.h"
 
 namespace esper::step {
@@ -109,6 +110,7 @@ TrainingForward training_forward(const kasmina::Network& network) {
 }
 
 StructureChange follow_structure(Model& model) {
+  if (model.state.loss_scale.enabled()) model.state.statistics = running_statistics(model.network);
   return sync_groups(model.state, model.settings, model.network.parameter_groups());
 }
 
@@ -119,7 +121,7 @@ void follow_training_gates(Model& model) {
     for (auto& group : model.state.groups) {
       if (group.id != seed.id) continue;
       if (is_opening(group, seed)) {
-        // While the gate was closed the optimizer went on counting steps, and decay went on filling the moments.
+        // While the gate was closed decay went on filling the moments.
         restart_optimizer(group);
         StructureChange reported_at_birth;
         copy_moments(model.state, seed.copies, reported_at_birth);

@@ -10,18 +10,32 @@ void append_written(const GroupState& group, std::vector<torch::Tensor>& written
   }
 }
 
+// The forward of a seed in the shadow writes its own, and nobody else's does.
+void share_out_statistics(const StepState& state, std::vector<ScaledPart>& parts) {
+  for (const auto& [id, tensor] : state.statistics) {
+    auto part = parts.begin();
+    for (auto next = parts.begin() + 1; const GroupState& group : state.groups) {
+      if (!group.loss_scale.enabled()) continue;
+      if (id.starts_with(group.id + ".")) part = next;
+      ++next;
+    }
+    part->statistics.push_back(tensor);
+  }
+}
+
 }  // namespace
 
 std::vector<ScaledPart> scaled_parts(const StepState& state) {
   if (!state.loss_scale.enabled()) return {};
-  std::vector<ScaledPart> parts{{&state.loss_scale, {}, {}}};
+  std::vector<ScaledPart> parts{{&state.loss_scale, {}, {}, {}}};
   for (const GroupState& group : state.groups) {
-    if (group.loss_scale.enabled()) parts.push_back({&group.loss_scale, {}, {}});
+    if (group.loss_scale.enabled()) parts.push_back({&group.loss_scale, {}, {}, {}});
     ScaledPart& part = group.loss_scale.enabled() ? parts.back() : parts.front();
     part.gradients.push_back(group.gradients.flat);
     append_written(group, part.written);
   }
   if (parts.size() == 1) parts.front().gradients = {state.gradients};
+  share_out_statistics(state, parts);
   return parts;
 }
 
@@ -34,10 +48,11 @@ void unscale(std::span<const ScaledPart> parts) {
   }
 }
 
-void keep_finite_parts(std::span<const ScaledPart> parts, const std::function<void()>& update) {
-  if (parts.empty()) return update();
-  keep_if_finite(*parts.front().loss_scale, parts.front().written,
-                 [&] { keep_finite_parts(parts.subspan(1), update); });
+void keep_finite_parts(std::span<const ScaledPart> parts, WrittenTensors tensors, const std::function<void()>& run) {
+  if (parts.empty()) return run();
+  const auto rest = [&] { keep_finite_parts(parts.subspan(1), tensors, run); };
+  const ScaledPart& part = parts.front();
+  (part.*tensors).empty() ? rest() : keep_if_finite(*part.loss_scale, part.*tensors, rest);
 }
 
 void update_scales(std::span<const ScaledPart> parts) {

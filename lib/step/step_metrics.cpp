@@ -68,7 +68,7 @@ StepMetrics read_metrics(StepState& state) {
   const double* sums = read.const_data_ptr<double>();
   const double steps = sums[kNumFigures], samples = sums[kNumFigures + 1], finite = sums[kFinite];
   StepMetrics metrics;
-  metrics.loss = ratio(sums[kLoss], samples);
+  metrics.loss = steps > 0 && samples == 0 ? std::numeric_limits<double>::quiet_NaN() : ratio(sums[kLoss], samples);
   metrics.accuracy = ratio(sums[kNumFigures + 2], samples);
   metrics.samples = static_cast<std::int64_t>(samples);
   metrics.steps = static_cast<std::int64_t>(steps);

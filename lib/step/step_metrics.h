@@ -49,9 +49,10 @@ struct StepFigures {
 
 // What a number of steps showed.
 struct StepMetrics {
-  double loss = 0;           // mean over target elements
+  double loss = 0;           // mean over target elements; NaN if every step overflowed in its forward
   double accuracy = 0;       // 0..1, over target elements; of labels, those of samples that have all of them right
-  std::int64_t samples = 0;  // target elements: samples, or tokens where each token has a target
+  std::int64_t samples = 0;  // target elements: samples, or tokens where each token has a target; with fp16 those of
+                             // steps whose loss is finite
   std::int64_t steps = 0;
   std::int64_t clipped_steps = 0;
   std::int64_t nonfinite_steps = 0;                    // their gradient norms are in no mean

@@ -83,6 +83,8 @@ struct StepState {
   std::vector<GroupState> groups;
   torch::Tensor lr;             // 0-dim float32
   torch::Tensor class_weights;  // float32 [classes]; constant, in no checkpoint; undefined: 1 for all
+  // Batch norm's, the network's own, where a step may be skipped after its forward: fp16 only.
+  std::vector<kasmina::NamedTensor> statistics;
   GroupScalars scalars;
   LossScale loss_scale;  // of all groups without one of their own
   MetricSums metrics;

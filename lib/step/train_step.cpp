@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "device/precision.h"
 #include "step/aggregation.h"
+#include "step/counted_targets.h"
 #include "step/ema.h"
 #include "step/gradients/clip.h"
 #include "step/loss.h"
@@ -154,6 +155,7 @@ std::vector<char> compute_gradients(StepState& state, const StepSettings& settin
   std::vector<char> used(state.parameters.size(), 0);
   Aggregation aggregation(state, settings.aggregation, microbatches.size());
   Accumulate mode = Accumulate::kStart;
+  const CountedTargets before(state);
   for (const Microbatch& microbatch : microbatches) {
     kasmina::SlotTaps taps;
     const torch::Tensor logits = run_forward(
@@ -175,6 +177,7 @@ std::vector<char> compute_gradients(StepState& state, const StepSettings& settin
   // A step's loss then counts as that of its targets.
   if (weighted) state.figures.figure[kLoss].mul_(inverse.div(constants.inverse));
   state.metrics.counts.add_(constants.increment);
+  before.leave_out_overflow(state);
   return used;
 }
 
@@ -199,8 +202,7 @@ void measure_norms(StepState& state) {
   state.metrics.group_norm_sum.add_(at::where(norm.lt(state.figures.infinity), group_norms, 0));
 }
 
-// A seed whose gradient does not reach the host is clipped by its own norm, and all others by theirs together: neither
-// shortens the other's step.
+// Clips a seed whose gradient does not reach the host by its own norm, and all others by theirs together.
 void clip_apart(StepState& state, double clip_norm) {
   const torch::Tensor& norms = state.figures.group_norms;
   Tensors open;
@@ -247,11 +249,13 @@ void apply_gradients(StepState& state, const StepSettings& settings) {
 }
 
 // What the optimizer writes for the parameters that no forward used.
-Tensors written_for_unused(const StepState& state, const std::vector<char>& used) {
+Tensors written_for_unused(const StepState& state, std::span<const char> used) {
   Tensors written;
   std::size_t i = 0;
   for (const GroupState& group : state.groups) {
-    for (std::size_t k = 0; k < group.parameters.views.size(); ++k, ++i) {
+    const std::size_t count = group.parameters.views.size();
+    if (group.step.defined() && !std::ranges::count(used.subspan(i, count), 1)) written.push_back(group.step);
+    for (std::size_t k = 0; k < count; ++k, ++i) {
       if (used[i]) continue;
       written.push_back(group.parameters.views[k]);
       if (group.first_moments.defined()) written.push_back(group.first_moments.views[k]);
@@ -261,7 +265,7 @@ Tensors written_for_unused(const StepState& state, const std::vector<char>& used
   return written;
 }
 
-// As PyTorch, which skips a parameter without a gradient: decay and momentum leave it alone too.
+// As PyTorch, which skips a parameter without a gradient. A group without another one counts no step.
 void apply_to_used(StepState& state, const StepSettings& settings, const std::vector<char>& used) {
   const Tensors unused = written_for_unused(state, used);
   Tensors before;
@@ -279,13 +283,17 @@ void train_step(StepState& state, const StepSettings& settings, std::span<const 
     ESPER_CHECK(in_place(group.parameters), "another StepState owns the parameters of group " + group.id);
   }
   at::NoGradGuard no_grad;
-  const std::vector<char> used = compute_gradients(state, settings, microbatches, forward);
-  const BelowAutograd below;
   const std::vector<ScaledPart> parts = scaled_parts(state);
-  unscale(parts);
+  std::vector<char> used;
+  keep_finite_parts(parts, &ScaledPart::statistics, [&] {
+    used = compute_gradients(state, settings, microbatches, forward);
+    const BelowAutograd below;
+    unscale(parts);
+  });
+  const BelowAutograd below;
   measure_norms(state);
   clip_and_count(state, settings.clip_norm);
-  keep_finite_parts(parts, [&] { apply_to_used(state, settings, used); });
+  keep_finite_parts(parts, &ScaledPart::written, [&] { apply_to_used(state, settings, used); });
   update_scales(parts);
 }
 

@@ -1,24 +1,21 @@
 #include "tolaria/epoch_loop.h"
 
-#include <fmt/core.h>
 #include <torch/types.h>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "base/error.h"
 #include "base/interrupt.h"
-#include "base/names.h"
 #include "base/signal_point.h"
 #include "base/text/rounding.h"
 #include "device/profiler.h"
-#include "leyline/telemetry.h"
 #include "tolaria/epoch_trainer.h"
 #include "tolaria/evaluation/measure.h"
 #include "tolaria/growth/growth.h"
 #include "tolaria/report/epoch_reporter.h"
-#include "tolaria/safety/good_state.h"
-#include "tolaria/safety/step_reactions.h"
+#include "tolaria/safety/run_safety.h"
 
 namespace esper::tolaria {
 namespace {
@@ -26,11 +23,7 @@ namespace {
 using base::Interrupt;
 using base::LedgerScope;
 using base::Owner;
-using leyline::event;
-using leyline::Level;
 using step::StepMetrics;
-using End = RunOutcome::Kind;
-using namespace leyline::literals;
 
 std::string divergence(const StepMetrics& metrics, const Measurements& measured) {
   if (metrics.steps == 0) return "no step of the epoch could be trained";
@@ -45,22 +38,27 @@ class EpochLoop {
       : run_(run),
         evaluation_{run.model, run.data.validation, run.data.train, run.facts, run.ledger},
         log_(run.model, run.progress, run.outbox, run.saver),
-        good_state_(evaluation_, run.progress, run.outbox, when_to_keep(run.facts)),
-        reactions_(run.facts, run.progress, good_state_, run.outbox),
-        trainer_(run, good_state_),
+        end_(run.facts, run.progress, run.saver, run.outbox),
+        safety_(evaluation_, run.progress, run.saver, run.outbox, end_),
+        trainer_(run, safety_.good_state()),
         growth_(evaluation_, run.policy, log_, run.data.probe, run.at_the_end),
         reporter_(run.facts, run.progress, run.model, run.outbox, run.ledger) {}
 
   RunOutcome run();
 
  private:
+  RunOutcome run_to_the_end();
   // Between two epochs.
   void follow_changes();
   // Empty: the run continues.
   std::optional<RunOutcome> run_epoch();
   Measurements measure();
   StepMetrics read_metrics();
-  std::string divergence_or_undo(StepMetrics& metrics, Measurements& measured);
+  // Empty: the epoch is good, or is now, without what its growing seeds did to it.
+  std::optional<RunOutcome> undo_trouble(StepMetrics& metrics, Measurements& measured);
+  RunSafety::Decision decision() const {
+    return growth_.figures().without_decision ? RunSafety::Decision::kMissing : RunSafety::Decision::kMade;
+  }
   // Before an end of the epoch that may be interrupted: keeps the run as it is, for a process that goes on from there.
   // events: those in the outbox that stay if it does.
   void hold(std::size_t events);
@@ -76,18 +74,14 @@ class EpochLoop {
   bool may_be_last_epoch() const;
   bool is_last_epoch_over() const { return run_.progress.epoch >= static_cast<std::uint32_t>(config().epochs); }
   bool should_stop_early() const;
-  RunOutcome finish();
-  RunOutcome not_saved();
-  RunOutcome stop_diverged(const std::string& reason, std::string_view advice = kLowerRateAdvice);
-  RunOutcome stop_interrupted();
 
   const config::RunConfig& config() const { return run_.facts.config; }
 
   Run& run_;
   Evaluation evaluation_;
   LifecycleLog log_;
-  GoodState good_state_;
-  StepReactions reactions_;
+  RunEnd end_;
+  RunSafety safety_;
   EpochTrainer trainer_;
   Growth growth_;
   EpochReporter reporter_;
@@ -99,12 +93,24 @@ class EpochLoop {
 };
 
 RunOutcome EpochLoop::run() {
-  if (step::first_not_finite(run_.model.state, {}).empty()) good_state_.keep();
+  try {
+    return run_to_the_end();
+  } catch (const base::Error& error) {
+    if (error.code() != base::ExitCode::kData) safety_.save_good_state();  // else the last step was a whole one
+    throw;
+  } catch (...) {
+    safety_.save_good_state();
+    throw;
+  }
+}
+
+RunOutcome EpochLoop::run_to_the_end() {
+  safety_.begin(run_.came_back);
   growth_.ask_again();
   for (follow_changes(); !is_last_epoch_over() && !should_stop_early(); follow_changes()) {
     if (const auto outcome = run_epoch()) return *outcome;
   }
-  return finish();
+  return end_.finish(is_last_epoch_over() ? RunEnd::At::kLastEpoch : RunEnd::At::kNoImprovement);
 }
 
 void EpochLoop::follow_changes() {
@@ -119,40 +125,44 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   const base::LedgerEpoch epoch(run_.ledger, run_.progress.epoch + 1);
   auto trained = trainer_.train();
   for (; !trained && trainer_.bad_step(); trained = trainer_.train()) {
-    if (!reactions_.go_back_before(*trainer_.bad_step()))
-      return stop_diverged(trainer_.bad_step()->reason, StepReactions::advice_for(*trainer_.bad_step()));
+    if (const auto outcome = safety_.react(*trainer_.bad_step())) return outcome;
   }
-  if (!trained) return stop_interrupted();
+  if (!trained) return end_.interrupted();
 
   const auto hook_begin = run_.facts.clock.now();
   const std::size_t events = run_.outbox.waiting().size();  // who measures again reports what comes after these again
   Measurements measured = measure();
   if (measured.interrupted) {
     run_.outbox.keep_first(events);
-    return stop_interrupted();
+    return end_.interrupted();
   }
   hold(events);
   StepMetrics metrics = read_metrics();
-  if (const auto reason = divergence_or_undo(metrics, measured); !reason.empty()) return stop_diverged(reason);
+  trainer_.record_epoch_end(metrics, *trained);
+  if (const auto outcome = undo_trouble(metrics, measured)) return outcome;
+  const LossVerdict verdict = safety_.judge(measured);
+  if (verdict.kind == LossVerdict::Kind::kBad) return safety_.fail_epoch(verdict.reason);
 
   const auto best_before = run_.progress.best;
   bool better = record_epoch(run_.progress, metrics, figures_of(measured.running), goals_of(config()));
   const EpochResults results{metrics, measured, *trained, is_last_epoch()};
-  if (grow(results) == EpochEnd::kInterrupted) return stop_interrupted();
+  if (grow(results) == EpochEnd::kInterrupted) return end_.interrupted();
   if (const auto& settled = growth_.settled_validation()) {
     better = replace_validation(run_.progress, *settled, best_before, config().checkpoint.best_metric);
   }
   trainer_.take_structure();
-  run_.progress.safety = after_epoch(std::move(run_.progress.safety), run_.progress.step);
-  good_state_.keep();
+  safety_.end_epoch(verdict, measured, decision());
   const double hook_ms = base::milliseconds(run_.facts.clock.now() - hook_begin);
 
-  if ((better && config().checkpoint.keep_best) || run_.saver.is_due_after_epoch()) run_.saver.save();
-  reporter_.report(results,
-                   {run_.policy.figures(), growth_.figures(), good_state_.figures(), run_.saver.figures(), hook_ms});
+  const bool is_save_due =
+      (better && config().checkpoint.keep_best) || run_.saver.is_due_after_epoch() || safety_.needs_checkpoint();
+  if (is_save_due && safety_.is_worth_saving()) run_.saver.save();
+  safety_.check_times(trained->train_ms, hook_ms);
+  reporter_.report(results, {run_.policy.figures(), growth_.figures(), safety_.good_state().figures(),
+                             safety_.emergency_figures(), run_.saver.figures(), hook_ms});
   trainer_.prepare_structures();
-  if (Interrupt::requested() != 0) return stop_interrupted();
-  return std::nullopt;
+  if (Interrupt::requested() != 0) return end_.interrupted();
+  return safety_.halted();
 }
 
 Measurements EpochLoop::measure() {
@@ -168,13 +178,17 @@ StepMetrics EpochLoop::read_metrics() {
 }
 
 // The growing seeds' changes are undone, so there is nothing to report.
-std::string EpochLoop::divergence_or_undo(StepMetrics& metrics, Measurements& measured) {
+std::optional<RunOutcome> EpochLoop::undo_trouble(StepMetrics& metrics, Measurements& measured) {
+  GoodState& good_state = safety_.good_state();
   std::string reason = divergence(metrics, measured);
-  if (reason.empty()) reason = good_state_.loss_explosion(measured);
-  if (reason.empty() || !good_state_.has_growing_seeds() || !good_state_.put_back(reason)) return reason;
+  if (reason.empty()) reason = good_state.loss_explosion(measured);
+  if (reason.empty()) return std::nullopt;
+  if (auto outcome = safety_.go_before_epoch(reason)) return outcome;
+  if (!good_state.has_growing_seeds() || !good_state.put_back(reason)) return safety_.fail_epoch(reason);
   hold_restored();
-  good_state_.measure_again(reason, metrics, measured);
-  return divergence(metrics, measured);
+  good_state.measure_again(reason, metrics, measured);
+  reason = divergence(metrics, measured);
+  return reason.empty() ? std::nullopt : std::optional(safety_.fail_epoch(reason));
 }
 
 void EpochLoop::hold(std::size_t events) {
@@ -186,7 +200,7 @@ void EpochLoop::hold(std::size_t events) {
 
 void EpochLoop::hold_restored() {
   if (!held_) return;
-  run_.progress = good_state_.kept_progress();
+  run_.progress = safety_.good_state().kept_progress();
   run_.saver.hold();
   std::swap(run_.progress, held_->progress);
 }
@@ -230,47 +244,6 @@ bool EpochLoop::may_be_last_epoch() const {
 bool EpochLoop::should_stop_early() const {
   const auto patience = static_cast<std::uint32_t>(config().training.early_stop_epochs);
   return patience > 0 && run_.progress.epochs_without_better >= patience;
-}
-
-RunOutcome EpochLoop::finish() {
-  RunOutcome outcome;
-  base::fault::signal_point("tolaria.ending");
-  if (!is_last_epoch_over()) {
-    const auto goal = base::name_of(config().training.early_stop_metric);
-    outcome = {End::kEarlyStopped, 0, fmt::format("validation {} no longer improves", goal)};
-    run_.outbox.emit(event("tolaria.early_stop"_event, Level::kInfo, {{"epoch", std::to_string(run_.progress.epoch)}}));
-  }
-  if (!run_.saver.save_last_state()) return not_saved();
-  return outcome;
-}
-
-// A buffer, like the variance of a normalisation, may overflow while the losses are still finite.
-RunOutcome EpochLoop::not_saved() {
-  const auto& failure = run_.saver.failure();
-  if (failure && failure->not_finite) return stop_diverged(failure->problem);
-  return {End::kNotSaved, 0, "the final state could not be saved" + (failure ? ": " + failure->problem : "")};
-}
-
-RunOutcome EpochLoop::stop_diverged(const std::string& reason, std::string_view advice) {
-  run_.outbox.emit(
-      event("tolaria.diverged"_event, Level::kCritical,
-            {{"epoch", std::to_string(std::min(run_.progress.epoch + 1, static_cast<std::uint32_t>(config().epochs)))},
-             {"step", std::to_string(run_.progress.step)},
-             {"reason", reason}}));
-  run_.saver.finish();
-  return {End::kDiverged, 0, fmt::format("{}; {}", reason, advice)};
-}
-
-RunOutcome EpochLoop::stop_interrupted() {
-  const int signal = Interrupt::requested();
-  run_.outbox.emit(event("tolaria.interrupted"_event, Level::kWarning,
-                         {{"signal", std::to_string(signal)},
-                          {"epoch", std::to_string(run_.progress.epoch)},
-                          {"step", std::to_string(run_.progress.step)}}));
-  if (!run_.saver.save_last_state()) {
-    return {End::kNotSaved, signal, "interrupted, and the state could not be saved"};
-  }
-  return {End::kInterrupted, signal, fmt::format("interrupted by signal {} after saving", signal)};
 }
 
 }  // namespace

@@ -4,12 +4,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <limits>
+#include <new>
+#include <string>
+#include <thread>
 
 #include "base/interrupt.h"
 #include "base/signal_point.h"
 #include "base/text/rounding.h"
 #include "device/cuda_table.h"
+#include "device/out_of_memory.h"
 #include "kasmina/network/network_seeds.h"
 
 namespace esper::tolaria {
@@ -22,10 +27,24 @@ namespace {
 // While lanes are timed against each other, bits change to and fro.
 constexpr int kSteadySteps = 16;
 
+constexpr auto kDrillDelay = std::chrono::seconds(2);
+
 BadStep bad_step(std::int64_t step, const step::StepState& state, const std::vector<Microbatch>& microbatches) {
   const auto tensor = step::first_not_finite(state, microbatches);
   return {step, tensor.empty() ? "the loss or the gradient of a step is not finite" : tensor + " is not finite",
           tensor.starts_with("batch.")};
+}
+
+// The same samples in smaller microbatches: the step's loss is the mean over all of them, whatever their sizes.
+std::vector<Microbatch> split(const std::vector<Microbatch>& microbatches, std::int64_t parts) {
+  std::vector<Microbatch> smaller;
+  for (const auto& [inputs, targets] : microbatches) {
+    const auto of_inputs = inputs.tensor_split(std::min(parts, inputs.size(0)));
+    const auto of_targets = targets.tensor_split(std::min(parts, inputs.size(0)));
+    for (std::size_t i = 0; i < of_inputs.size(); ++i)
+      smaller.push_back({of_inputs[i].contiguous(), of_targets[i].contiguous()});
+  }
+  return smaller;
 }
 
 // For a drill.
@@ -55,7 +74,8 @@ EpochTrainer::EpochTrainer(Run& run, GoodState& good_state)
       setup_(run.facts, run.model),
       runner_(run.model, run.facts.config.step, run.facts.device, runner_services(run)),
       batches_(run.data.train, run.facts.device, run.facts.config.step.accumulation,
-               look_ahead_for(run.facts.config.data, run.facts.device, run.data.train), run.ledger) {}
+               look_ahead_for(run.facts.config.data, run.facts.device, run.data.train), run.ledger),
+      recorder_(run.facts, run.progress, run.model.state, run.black_box) {}
 
 // Not the epoch's last one, where that is shorter.
 bool EpochTrainer::is_whole(const std::vector<Microbatch>& microbatches) const {
@@ -70,17 +90,37 @@ std::int64_t EpochTrainer::steps_left(const std::vector<Microbatch>& microbatche
   return is_whole(microbatches) ? epochs_left * run_.facts.steps_per_epoch() : epochs_left;
 }
 
-void EpochTrainer::train_step(const std::vector<Microbatch>& microbatches) {
+std::optional<BadStep> EpochTrainer::train_step(const std::vector<Microbatch>& microbatches, std::int64_t steps_left) {
+  try {
+    const std::int64_t parts = run_.progress.safety.parts_at(run_.progress.step);
+    return parts == 1 ? run_step(microbatches, steps_left) : run_step(split(microbatches, parts), steps_left);
+  } catch (const std::exception& error) {
+    const std::string reason = device::out_of_memory_message(error);
+    if (reason.empty()) throw;
+    return BadStep{run_.progress.step, reason, false, Trouble::kOutOfMemory};
+  }
+}
+
+std::optional<BadStep> EpochTrainer::run_step(const std::vector<Microbatch>& microbatches, std::int64_t steps_left) {
   const base::Clock& clock = run_.facts.clock;
   const std::int64_t step = run_.progress.step;
   const bool watched = runner_.is_watching();
   const auto begin = run_.step_times || watched ? clock.now() : base::Duration{};
   run_.ledger.begin_step();
-  setup_.prepare(step, run_.progress.safety.rate_factor(step), microbatches);
-  runner_.step(microbatches, {step, steps_left(microbatches)});
+  const double rate_factor = run_.progress.safety.rate_factor(step);
+  setup_.prepare(step, rate_factor, microbatches);
+  recorder_.begin();
+  runner_.step(microbatches, {step, steps_left});
+  if (base::fault::hit("tolaria.step_memory")) throw std::bad_alloc();
+  if (base::fault::hit("tolaria.step_slow")) std::this_thread::sleep_for(kDrillDelay);
   run_.ledger.end_step(step);
   if (watched) runner_.record_step_time(clock.now() - begin);
   if (run_.step_times) run_.step_times->push_back({begin, clock.now()});
+  recorder_.end(microbatches, run_.facts.learning_rate(step) * rate_factor, {runner_.figures().in_use, runner_.bits()});
+  if (!watch_.is_tripped(run_.model.state)) return std::nullopt;
+  BadStep bad = tolaria::bad_step(step, run_.model.state, microbatches);
+  if (run_.bundles) run_.bundles->keep(bad, microbatches, runner_.figures().in_use);
+  return bad;
 }
 
 // Steps that are trained again after a return must have the bits that they had, or a run that was killed meanwhile
@@ -114,29 +154,31 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   const auto wait_before = run_.ledger.so_far(Owner::kLoaderWait);
   batches_.begin_epoch(run_.progress.epoch, run_.progress.batch);
   setup_.follow_network();
+  const bool can_go_back = !good_state_.has_growing_seeds();
   bad_step_.reset();
-  watch_.begin(run_.model.state);
+  watch_ = {};
+  if (can_go_back) watch_.begin(run_.model.state);
   is_copy_old_ = false;  // it is of the end of the epoch before, or of the return to it
   steady_steps_ = 0;
-  const bool can_go_back = !good_state_.has_growing_seeds();
   TrainedEpoch trained;
   std::vector<Microbatch> microbatches;
   for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
     base::fault::signal_point("tolaria.training");
-    if (!run_.progress.safety.skips_step(run_.progress.step)) {
+    if (run_.bundles) run_.bundles->come_to(run_.progress.step);
+    if (run_.progress.safety.skips_step(run_.progress.step)) {
+      recorder_.pass_over(microbatches);
+    } else {
       if (base::fault::hit("tolaria.nan_input")) spoil(microbatches);
-      train_step(microbatches);
-      if (can_go_back && watch_.is_tripped(run_.model.state)) {
-        bad_step_ = tolaria::bad_step(run_.progress.step, run_.model.state, microbatches);
-        return std::nullopt;
-      }
+      bad_step_ = train_step(microbatches, steps_left(microbatches));
+      if (bad_step_) return std::nullopt;
       for (const auto& [inputs, targets] : microbatches) trained.samples += inputs.size(0);
     }
     advance_cursor(microbatches);
     if (can_go_back && is_whole(microbatches)) keep_after_change_of_bits();
     if (base::Interrupt::requested() != 0) return std::nullopt;
-    if (run_.saver.is_due_after_step()) run_.saver.save();
+    if (run_.saver.is_due_after_step() && run_.progress.safety.suspect_epochs == 0) run_.saver.save();
   }
+  if (base::Interrupt::requested() != 0) return std::nullopt;
   if (run_.facts.device.is_cuda()) device::cuda().synchronize(run_.facts.device.index());
   runner_.record_epoch();
   trained.lanes = runner_.figures();

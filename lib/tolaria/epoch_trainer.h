@@ -13,6 +13,8 @@
 #include "tolaria/run/trained_epoch.h"
 #include "tolaria/safety/good_state.h"
 #include "tolaria/safety/governor.h"
+#include "tolaria/safety/step_bundles.h"
+#include "tolaria/safety/step_recorder.h"
 
 namespace esper::tolaria {
 
@@ -27,6 +29,10 @@ class EpochTrainer {
   // judged by the epoch as a whole.
   std::optional<TrainedEpoch> train();
   const std::optional<BadStep>& bad_step() const { return bad_step_; }
+  // For the black box; before the epoch is counted.
+  void record_epoch_end(const step::StepMetrics& metrics, const TrainedEpoch& trained) {
+    recorder_.end_epoch(metrics, trained);
+  }
 
   // Call after the network may have changed.
   void take_structure() { runner_.take_structure(run_.progress.step); }
@@ -34,7 +40,9 @@ class EpochTrainer {
   void prepare_structures();
 
  private:
-  void train_step(const std::vector<step::Microbatch>& microbatches);
+  // What went wrong, if it did.
+  std::optional<BadStep> train_step(const std::vector<step::Microbatch>& microbatches, std::int64_t steps_left);
+  std::optional<BadStep> run_step(const std::vector<step::Microbatch>& microbatches, std::int64_t steps_left);
   void keep_after_change_of_bits();
   bool is_whole(const std::vector<step::Microbatch>& microbatches) const;
   std::int64_t steps_left(const std::vector<step::Microbatch>& microbatches) const;
@@ -46,6 +54,7 @@ class EpochTrainer {
   lanes::StepRunner runner_;
   BatchSource batches_;
   step::FiniteWatch watch_;
+  StepRecorder recorder_;
   std::optional<BadStep> bad_step_;
   std::uint64_t bits_ = 0;    // of the last step
   int steady_steps_ = 0;      // with the same bits, since they changed

@@ -23,6 +23,11 @@ const char* status_of(Outcome kind) {
       return "interrupted";
     case Outcome::kDiverged:
       return "diverged";
+    case Outcome::kOutOfMemory:
+      return "out_of_memory";
+    case Outcome::kHalted:
+      return "halted";
+    case Outcome::kGoBack:
     case Outcome::kNotSaved:
       break;
   }

@@ -34,7 +34,8 @@ void take_packets(const std::string& path, LoopFigures& figures) {
 }  // namespace
 
 LoopFigures run_loop(const config::RunConfig& config, const Scratch& scratch, const std::string& name,
-                     const std::string& cache_dir, std::unique_ptr<leyline::Controller> controller) {
+                     const std::string& cache_dir, std::unique_ptr<leyline::Controller> controller,
+                     base::ExitCode expected) {
   auto& files = storage::real_file_system();
   Workbench bench = set_up(config, cache_dir);
   const auto folder = tolaria::create_run_folder(files, scratch.path(name), config::resolved_yaml(config));
@@ -54,7 +55,11 @@ LoopFigures run_loop(const config::RunConfig& config, const Scratch& scratch, co
   const auto outcome = tolaria::run_epochs(composition.run());
   composition.finish(outcome);
   const auto code = tolaria::exit_code_of(outcome);
-  if (code != base::ExitCode::kDone) throw base::Error(code, "the measured run stopped: " + outcome.reason);
+  if (code != expected) {
+    const bool is_early = code == base::ExitCode::kDone;
+    throw base::Error(is_early ? base::ExitCode::kBug : code,
+                      is_early ? "the measured run was not disturbed" : "the measured run stopped: " + outcome.reason);
+  }
   take_times(times, figures);
   take_packets(folder.telemetry(), figures);
   return figures;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "base/error.h"
 #include "config/run_config.h"
 #include "engine/bench/loop_figures.h"
 #include "engine/scratch.h"
@@ -12,8 +13,9 @@
 namespace esper::engine::bench {
 
 // Runs config.epochs epochs in a run folder named `name` in the scratch folder. cache_dir: as set_up() takes it.
-// controller: null takes the configured one. Throws Error where the run does not finish.
+// controller: null takes the configured one. Throws Error where the run ends otherwise than expected.
 LoopFigures run_loop(const config::RunConfig& config, const Scratch& scratch, const std::string& name,
-                     const std::string& cache_dir, std::unique_ptr<leyline::Controller> controller = nullptr);
+                     const std::string& cache_dir, std::unique_ptr<leyline::Controller> controller = nullptr,
+                     base::ExitCode expected = base::ExitCode::kDone);
 
 }  // namespace esper::engine::bench

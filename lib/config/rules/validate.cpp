@@ -121,6 +121,7 @@ void StepConfig::validate(Findings& out) const {
 }
 
 void SafetyConfig::validate(Findings& out) const {
+  constexpr std::size_t kLongestSignalName = 200;
   const auto check = [&](Duration value, const char* path) {
     if (value <= Duration(0)) out.push_back({path, "must be > 0", {}});
   };
@@ -128,6 +129,12 @@ void SafetyConfig::validate(Findings& out) const {
   check(policy_deadline, "policy_deadline");
   check(policy_start_deadline, "policy_start_deadline");
   check(save_deadline, "save_deadline");
+  check(rollback_deadline, "rollback_deadline");
+  for (const auto& [path, name] : {std::pair{"emergency.signal_name", &emergency.signal_name},
+                                   std::pair{"emergency.rollback_signal_name", &emergency.rollback_signal_name}}) {
+    if (name->find('/') == std::string::npos && name->size() <= kLongestSignalName) continue;
+    out.push_back({path, "must be a name without '/', at most 200 characters long", {}});
+  }
 }
 
 void TelemetryConfig::validate(Findings& out) const {

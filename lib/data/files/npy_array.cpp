@@ -23,9 +23,11 @@ class HeaderParser {
 
   void parse() {
     expect('{');
-    int seen = 0;
+    std::vector<std::string_view> seen;
     while (!accept('}')) {
       const auto key = quoted();
+      if (std::ranges::find(seen, key) != seen.end()) fail("a key twice");
+      seen.push_back(key);
       expect(':');
       if (key == "descr")
         type();
@@ -35,10 +37,9 @@ class HeaderParser {
         shape();
       else
         fail("unknown key");
-      ++seen;
       if (!accept(',') && peek() != '}') fail("expected ',' or '}'");
     }
-    if (seen != 3 || peek() != '\0') fail("expected exactly descr, fortran_order and shape");
+    if (seen.size() != 3 || peek() != '\0') fail("expected exactly descr, fortran_order and shape");
   }
 
  private:

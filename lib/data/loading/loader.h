@@ -30,7 +30,8 @@ class Loader {
   // Where next() goes on: seek() to it changes nothing. batch == num_batches(): the epoch's end is reported next.
   BatchPlace place() const;
 
-  // The next batch; nothing at the end of an epoch, once, and then the next epoch begins. Rethrows what went wrong
+  // The next batch; nothing at the end of an epoch, once, and then the next epoch begins. Nothing, and place() stays,
+  // where a signal asks for a stop (base::Interrupt) while the batch is waited for. Rethrows what went wrong
   // while the batch was prepared, and again at each call until a seek. Throws Error{kData} when the deadline passes;
   // the batch can still be asked for. A resident batch on a card is queued on the current stream.
   std::optional<Batch> next();

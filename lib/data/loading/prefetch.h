@@ -76,12 +76,19 @@ class Prefetch {
     return is_running_ && first_ + given_ == number && number < end_ && !slots_[slot_of(given_)].failure;
   }
 
-  // The next item; waits for it. Nothing when the deadline (from now) passes; the item can still be taken. Rethrows
-  // what went wrong while it was made, and again at each call until the next start. It is running.
-  std::optional<Item> take(std::chrono::nanoseconds deadline) {
+  // The next item; waits for it. Nothing when the deadline (from now) passes, or within kGlance of is_given_up()
+  // turning true (null: never); the item can still be taken. Rethrows what went wrong while it was made, and again at
+  // each call until the next start. It is running.
+  std::optional<Item> take(std::chrono::nanoseconds deadline, const std::function<bool()>& is_given_up = nullptr) {
+    using std::chrono::steady_clock;
+    const auto until = steady_clock::now() + deadline;
     std::unique_lock lock(mutex_);
     Slot& slot = slots_[slot_of(given_)];
-    if (!ready_cv_.wait_for(lock, deadline, [&] { return slot.ready(); })) return std::nullopt;
+    while (!slot.ready()) {
+      const auto left = until - steady_clock::now();
+      if (left <= left.zero() || (is_given_up && is_given_up())) return std::nullopt;
+      ready_cv_.wait_for(lock, std::min<std::chrono::nanoseconds>(left, kGlance), [&] { return slot.ready(); });
+    }
     if (slot.failure) std::rethrow_exception(slot.failure);
     Item item = std::move(*slot.item);
     slot = {};
@@ -92,6 +99,9 @@ class Prefetch {
   }
 
  private:
+  // A signal wakes no waiting thread.
+  static constexpr std::chrono::milliseconds kGlance{20};
+
   struct Slot {
     std::optional<Item> item;
     std::exception_ptr failure;

@@ -6,11 +6,14 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "data/order/permutation.h"
 #include "data/process/sample_process.h"
 
 namespace esper::data {
 namespace {
+
+bool is_to_stop() { return base::Interrupt::requested() != 0; }
 
 // A process answers one question at a time.
 int threads_for(const Dataset& dataset, int workers) { return dataset.process ? std::min(workers, 1) : workers; }
@@ -84,8 +87,13 @@ std::optional<Batch> ThreadedLoader::next() {
     end_epoch();
     return std::nullopt;
   }
-  auto batch = config_.workers > 0 ? take_from_workers() : make_batch(epoch_, batch_);
-  ++batch_;
+  std::optional<Batch> batch;
+  try {
+    batch = config_.workers > 0 ? take_from_workers() : make_batch(epoch_, batch_);
+  } catch (const base::Error&) {
+    if (!is_to_stop()) throw;
+  }
+  if (batch) ++batch_;
   return batch;
 }
 
@@ -99,12 +107,13 @@ void ThreadedLoader::end_epoch() {
   }
 }
 
-Batch ThreadedLoader::take_from_workers() {
+// Nothing where a signal asks for a stop meanwhile.
+std::optional<Batch> ThreadedLoader::take_from_workers() {
   if (!prefetch_.is_running()) start_producing();
   // What a process does wrong is said by the thread that asks it, within the same time.
   const auto grace = dataset_.process ? std::chrono::seconds(1) : std::chrono::seconds(0);
-  auto batch = prefetch_.take(config_.deadline + grace);
-  if (!batch) {
+  auto batch = prefetch_.take(config_.deadline + grace, is_to_stop);
+  if (!batch && !is_to_stop()) {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(config_.deadline).count();
     throw base::Error(
         base::ExitCode::kData,
@@ -112,7 +121,7 @@ Batch ThreadedLoader::take_from_workers() {
             "data: batch {} of epoch {} was not ready within {} ms; raise data.workers or lower data.batch_size",
             batch_, epoch_, ms));
   }
-  return std::move(*batch);
+  return batch;
 }
 
 }  // namespace esper::data

@@ -26,7 +26,7 @@ class ThreadedLoader {
  private:
   Batch make_batch(std::int64_t epoch, std::int64_t index) const;
   Batch fetched_batch(Batch batch) const;
-  Batch take_from_workers();
+  std::optional<Batch> take_from_workers();
   void end_epoch();
   void start_producing();
 

@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/text/child_process.h"
 #include "base/text/joined.h"
 #include "base/text/printable.h"
@@ -114,7 +115,7 @@ void SampleProcess::receive(std::span<char> into, Duration until) {
     }
     if (got == 0) lose("it has ended, or closed its standard output");
     if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) lose("its standard output cannot be read");
-    if (interrupted_) lose("it was no longer needed");
+    if (interrupted_ || base::Interrupt::requested() != 0) lose("it was no longer needed");
     const auto left = until - clock_.now();
     if (left <= Duration(0)) lose("it does not answer in time (safety.data_deadline)");
     pollfd ready{frames_.number(), POLLIN, 0};

@@ -49,7 +49,8 @@ class SampleProcess {
   void ensure_running();
 
   // One batch into memory of exactly its size. Throws Error{kData} where the program ends, does not answer in time, or
-  // sends what it must not; it is killed then, and each fetch fails until it runs again.
+  // sends what it must not, or a signal asks for a stop (base::Interrupt) while it is waited for; it is killed then,
+  // and each fetch fails until it runs again.
   void fetch(const BatchRequest& request, std::span<char> inputs, std::span<char> targets, base::Duration deadline);
 
   // A fetch that waits ends soon, and the next ones fail. Any thread.

@@ -31,7 +31,8 @@ struct Consultation::Shared {
   mutable std::mutex mutex;
   std::condition_variable changed;
   std::optional<Question> question;
-  std::string state;
+  std::string state;      // after the last decision that was taken
+  bool is_ahead = false;  // the controller has decided since, which was dropped
   bool stopping = false, stopped = false;
 
   void work() {
@@ -45,11 +46,17 @@ struct Consultation::Shared {
       Answer made = decide(asked.observation, after);
       made.latency_ms = base::milliseconds(clock.now() - asked.begin);
       lock.lock();
-      if (made.kind == Answer::Kind::kDecided) state = std::move(after);
-      box.put(asked.number, std::move(made));
+      const bool is_decided = made.kind == Answer::Kind::kDecided;
+      const bool is_taken = box.put(asked.number, std::move(made)) == Arrival::kTaken;
+      if (is_decided) keep(std::move(after), is_taken);
     }
     stopped = true;
     changed.notify_all();
+  }
+
+  void keep(std::string after, bool is_taken) {
+    if (is_taken) state = std::move(after);
+    is_ahead = !is_taken;
   }
 
   // `after`: the controller's state after the decision. A decision whose state cannot be saved is discarded: a resumed
@@ -59,6 +66,8 @@ struct Consultation::Shared {
     const auto failed = [](const std::string& why) { return Answer{Answer::Kind::kFailed, {}, why, 0}; };
     try {
       if (base::fault::hit("tamiyo.decide")) return failed("fault point tamiyo.decide");
+      if (is_ahead) controller->load_state(state);
+      is_ahead = false;
       made.decision = controller->decide(observation);
       after = controller->save_state();
       return made;
@@ -98,8 +107,9 @@ Answer Consultation::decide_inline(const leyline::Observation& observation) {
   std::string after;
   Answer answer = shared_->decide(observation, after);
   const auto took = clock_.now() - begin;
-  if (answer.kind == Answer::Kind::kDecided) shared_->state = std::move(after);
-  if (took > deadline_) {
+  const bool is_late = took > deadline_;
+  if (answer.kind == Answer::Kind::kDecided) shared_->keep(std::move(after), !is_late);
+  if (is_late) {
     answer = late();
     ++figures_.late_answers;
   }
@@ -129,7 +139,7 @@ void Consultation::begin(const leyline::Observation& observation) {
 Answer Consultation::finish() {
   ESPER_CHECK(asked_, "finish() follows begin()");
   auto asked = *std::exchange(asked_, std::nullopt);
-  Answer answer = asked.answer ? *std::move(asked.answer) : wait_for_answer(asked.begin);
+  Answer answer = asked.answer ? *std::move(asked.answer) : wait_for_answer(asked);
   using Kind = Answer::Kind;
   if (answer.kind == Kind::kLate || answer.kind == Kind::kBusy) ++figures_.timeouts;
   if (answer.kind == Kind::kLate) figures_.last_timeout_ms = answer.latency_ms;
@@ -146,11 +156,16 @@ bool Consultation::hand_over(const leyline::Observation& observation, base::Dura
   return true;
 }
 
-Answer Consultation::wait_for_answer(base::Duration begin) {
-  auto answered = shared_->box.wait_until(clock_, begin + deadline_);
+Answer Consultation::wait_for_answer(const Asked& asked) {
+  auto answered = shared_->box.wait_until(clock_, asked.begin + deadline_);
   if (answered && !base::fault::hit("tamiyo.late")) return *std::move(answered);
+  if (answered) {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->is_ahead = shared_->is_ahead || answered->kind == Answer::Kind::kDecided;
+    shared_->state = asked.state;
+  }
   Answer answer = late();
-  answer.latency_ms = base::milliseconds(clock_.now() - begin);
+  answer.latency_ms = base::milliseconds(clock_.now() - asked.begin);
   return answer;
 }
 

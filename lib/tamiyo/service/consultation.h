@@ -1,7 +1,8 @@
 #pragma once
-// Asks the controller with a deadline: a late answer is dropped. A controller that may take long runs on its own
-// thread, and is not asked again while it is working; one that only does some arithmetic is called directly, which
-// saves most of a decision's cost in a small epoch. Used by the training thread.
+// Asks the controller with a deadline: a late answer is dropped, and before its next question the controller gets back
+// the state that it had before that one. A controller that may take long runs on its own thread, and is not asked again
+// while it is working; one that only does some arithmetic is called directly, which saves most of a decision's cost in
+// a small epoch. Used by the training thread.
 
 #include <cstdint>
 #include <memory>
@@ -45,7 +46,8 @@ class Consultation {
 
   const ConsultationFigures& figures() const { return figures_; }
 
-  // The controller's state after its last completed answer; between begin() and finish() that before the question.
+  // The controller's state after its last answer that was not dropped; between begin() and finish() that before the
+  // question.
   std::string state() const;
   // Call before the first question.
   void restore(const std::string& state);
@@ -58,7 +60,7 @@ class Consultation {
   };
   bool hand_over(const leyline::Observation& observation, base::Duration begin);
   Answer decide_inline(const leyline::Observation& observation);
-  Answer wait_for_answer(base::Duration begin);
+  Answer wait_for_answer(const Asked& asked);
   Answer late() const;
 
   struct Shared;

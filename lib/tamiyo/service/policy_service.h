@@ -54,8 +54,8 @@ class PolicyService {
   const ServiceState& service_state() const { return state_; }
   const FieldReports& reports() const { return reports_; }
 
-  // The controller's state after its last completed answer, with the service's own under "service"; between begin() and
-  // finish() that before the question.
+  // The controller's state after its last answer that was not dropped, with the service's own under "service"; between
+  // begin() and finish() that before the question.
   std::string state() const;
   // Call before the first question. A state without the service's part is a controller's own, of a run without one.
   // Throws Error{kCheckpoint} for what is no such state.

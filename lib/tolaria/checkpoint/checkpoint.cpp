@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "kasmina/tensor/stored_tensor.h"
-#include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
 #include "storage/published_folder.h"
 #include "storage/safetensors.h"
@@ -108,7 +107,8 @@ std::string first_not_finite(const CheckpointImage& image) {
   return first_not_finite(image.run, std::string(kRunName) + ": ");
 }
 
-std::uint64_t write_checkpoint(base::FileSystem& files, const std::string& path, const CheckpointImage& image) {
+std::uint64_t write_checkpoint(base::FileSystem& files, const std::string& path, const CheckpointImage& image,
+                               const std::vector<storage::FolderFile>& further) {
   std::vector<storage::TensorView> views;
   views.reserve(image.tensors.size());
   for (const auto& tensor : image.tensors) views.push_back(kasmina::view_of(tensor));
@@ -120,6 +120,7 @@ std::uint64_t write_checkpoint(base::FileSystem& files, const std::string& path,
     contents.push_back(
         {kPreprocessingName, [&](const storage::ByteSink& sink) { sink(storage::bytes_of(image.preprocessing)); }});
   }
+  contents.insert(contents.end(), further.begin(), further.end());
   const json fields = {
       {"step", image.info.step}, {"epoch", image.info.epoch}, {"training_hash", image.info.training_hash}};
   const auto manifest = storage::publish_folder(files, path, contents, fields);

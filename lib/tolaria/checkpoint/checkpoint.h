@@ -14,6 +14,7 @@
 #include "base/file_system.h"
 #include "history/checkpoint_list.h"
 #include "kasmina/tensor/tensor_table.h"
+#include "storage/atomic_publish.h"
 #include "storage/read_failure.h"
 
 namespace esper::tolaria {
@@ -40,9 +41,10 @@ std::vector<kasmina::NamedTensor> copy_to_cpu(const std::vector<kasmina::NamedTe
 // empty if all are finite.
 std::string first_not_finite(const CheckpointImage& image);
 
-// Publishes `path`. The image's tensors must be contiguous and on the CPU. Returns its size in bytes. Throws IoError;
-// then `path` does not exist.
-std::uint64_t write_checkpoint(base::FileSystem& files, const std::string& path, const CheckpointImage& image);
+// Publishes `path`. The image's tensors must be contiguous and on the CPU. further: files besides those above. Returns
+// its size in bytes. Throws IoError; then `path` does not exist.
+std::uint64_t write_checkpoint(base::FileSystem& files, const std::string& path, const CheckpointImage& image,
+                               const std::vector<storage::FolderFile>& further = {});
 
 // Verifies every byte and returns the manifest's info. Throws as read_checkpoint.
 base::Expected<CheckpointInfo, storage::ReadFailure> verify_checkpoint(base::FileSystem& files,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 
 #include "base/text/json_fields.h"
 #include "device/out_of_memory.h"
@@ -66,6 +67,12 @@ std::string best_path_in(FileSystem& files, const std::string& folder, const std
   return best.empty() ? "" : folder + "/" + best;
 }
 
+// As progress.safety has it; none: -1.
+std::int64_t good_step_of(const CheckpointImage& image) {
+  const json::json_pointer place("/progress/safety/good_step");
+  return image.run.contains(place) ? image.run.at(place).get<std::int64_t>() : -1;
+}
+
 }  // namespace
 
 bool had_checkpoints(FileSystem& files, const std::string& folder, const std::string& journal_path) {
@@ -82,6 +89,7 @@ CheckpointStore::CheckpointStore(FileSystem& files, std::string folder, const st
       config_(config),
       journal_(files, journal_path, journal_file_bytes),
       decisions_(files, storage::parent_of(folder_) + "/" + history::kDecisionLog),
+      reserve_(files, storage::parent_of(folder_) + "/reserve"),
       entries_(list_checkpoints(files, folder_)),
       best_path_(best_path_in(files, folder_, journal_path)) {
   std::erase_if(entries_, [&](const auto& entry) { return kind_at(files_, entry.path) != PathKind::kFolder; });
@@ -103,8 +111,20 @@ CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image
   }
   if (new_best) best_path_ = entry.path;
   published.not_rotated = rotate_journal(image);
-  published.not_deleted = delete_superseded();
+  published.not_deleted = delete_superseded(good_step_of(image));
   return published;
+}
+
+// A quarter more, and what the folder itself takes: the next one may be larger.
+std::string CheckpointStore::keep_space(std::uint64_t bytes) {
+  constexpr std::uint64_t kOfFolder = 64 << 10;
+  if (!config_.reserve_space) return {};
+  try {
+    reserve_.grow_to(bytes + bytes / 4 + kOfFolder);
+    return {};
+  } catch (const base::IoError& error) {
+    return error.what();
+  }
 }
 
 // A checkpoint is worth more than the log: where the disk fails it alone, the run is saved without it.
@@ -154,12 +174,15 @@ std::string CheckpointStore::rotate_journal(const CheckpointImage& image) {
   return {};
 }
 
-std::string CheckpointStore::delete_superseded() {
+std::string CheckpointStore::delete_superseded(std::int64_t good_step) {
   const auto keep_from = static_cast<std::ptrdiff_t>(entries_.size()) - config_.keep_last;
+  const auto is_good = [&](const CheckpointEntry& entry) { return entry.step <= good_step; };
+  const auto good = std::ranges::find_if(entries_ | std::views::reverse, is_good);
+  const std::string good_path = good == entries_.rend() ? "" : good->path;
   std::string problem;
   for (std::ptrdiff_t i = keep_from - 1; i >= 0; --i) {
     const auto place = entries_.begin() + i;
-    if (config_.keep_best && place->path == best_path_) continue;
+    if ((config_.keep_best && place->path == best_path_) || place->path == good_path) continue;
     try {
       storage::remove_published(files_, place->path);
       entries_.erase(place);

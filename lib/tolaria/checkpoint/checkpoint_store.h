@@ -9,6 +9,7 @@
 #include "base/expected.h"
 #include "config/run_config.h"
 #include "history/checkpoint_list.h"
+#include "storage/space_reserve.h"
 #include "tolaria/checkpoint/checkpoint.h"
 #include "tolaria/checkpoint/decision_file.h"
 #include "tolaria/checkpoint/run_journal.h"
@@ -37,11 +38,17 @@ class CheckpointStore {
     std::string not_deleted;  // why a superseded one is still there; the next publish tries again
     std::string not_rotated;  // why a journal that is due for a new file, and this publish with it, did not begin one
   };
-  // Publishes, records, then deletes superseded checkpoints. An existing folder of that name stays if it is intact and
+  // Publishes, records, then deletes superseded checkpoints: not the newest of a good step, to which the run may go
+  // back. An existing folder of that name stays if it is intact and
   // holds the same state; else it is renamed: to `<name>.bad` if damaged, to `<name>.unread` if intact (of another
   // configuration) or unreadable. Throws IoError; then nothing was deleted, and the name holds either nothing new or
   // the whole checkpoint.
   Published publish(const CheckpointImage& image, Rank rank);
+
+  // Keeps space for another checkpoint of about so many bytes; returns why not as text, else it is empty.
+  std::string keep_space(std::uint64_t bytes);
+  // Gives that space up: how many bytes it was. Throws IoError.
+  std::uint64_t give_up_space() { return reserve_.release(); }
 
   // Excludes a checkpoint that restore_newest skipped and left in place, since it may be intact: from now on it is
   // neither counted nor deleted.
@@ -58,7 +65,7 @@ class CheckpointStore {
  private:
   bool holds(const CheckpointEntry& entry, const CheckpointInfo& info);
   void list(const CheckpointEntry& entry);
-  std::string delete_superseded();
+  std::string delete_superseded(std::int64_t good_step);
   void sync_decisions();
   std::string rotate_journal(const CheckpointImage& image);
 
@@ -67,6 +74,7 @@ class CheckpointStore {
   config::CheckpointConfig config_;
   RunJournal journal_;
   DecisionFile decisions_;
+  storage::SpaceReserve reserve_;
   std::vector<CheckpointEntry> entries_;
   std::string best_path_;  // empty if there is none
 };

@@ -13,13 +13,27 @@ namespace {
 
 using base::Duration;
 using Rank = CheckpointStore::Rank;
+using Urgency = CheckpointWriter::Urgency;
 
 struct Job {
   std::optional<CheckpointImage> image;  // else a record:
   Rank rank = Rank::kOrdinary;
   std::string record;                               // of the journal
   std::optional<leyline::DecisionLine> decision{};  // of the log of decisions
+  Urgency urgency = Urgency::kOrdinary;             // of an image
 };
+
+// Where the disk is full, the last save takes the space that was kept for it.
+CheckpointStore::Published publish(CheckpointStore& store, const Job& job, SaveResult& result) {
+  try {
+    return store.publish(*job.image, job.rank);
+  } catch (const base::IoError& error) {
+    if (job.urgency != Urgency::kLast || !error.out_of_space()) throw;
+    result.released = store.give_up_space();
+    if (result.released == 0) throw;
+  }
+  return store.publish(*job.image, job.rank);
+}
 
 void save(CheckpointStore& store, const Job& job, SaveResult& result) {
   result.info = job.image->info;
@@ -28,11 +42,14 @@ void save(CheckpointStore& store, const Job& job, SaveResult& result) {
     result.problem = bad + " is not finite; such a state is not saved";
     return;
   }
-  const auto published = store.publish(*job.image, job.rank);
+  const auto published = publish(store, job, result);
   result.path = published.entry.path;
   result.bytes = published.bytes;
   result.not_deleted = published.not_deleted;
   result.not_rotated = published.not_rotated;
+  if (job.urgency == Urgency::kOrdinary && published.bytes > 0) {
+    result.not_reserved = store.keep_space(published.bytes);
+  }
 }
 
 // Empty for a record that was written.
@@ -54,6 +71,14 @@ std::optional<SaveResult> perform(CheckpointStore& store, const Job& job, const 
   }
   result.save_ms = std::chrono::duration<double, std::milli>(clock.now() - begin).count();
   return result;
+}
+
+// What is kept for a last save is of no use after it; a file that cannot be removed is found by the next process.
+void give_up_space(CheckpointStore& store) {
+  try {
+    store.give_up_space();
+  } catch (const base::IoError&) {  // NOLINT(bugprone-empty-catch)
+  }
 }
 
 }  // namespace
@@ -90,6 +115,9 @@ struct CheckpointWriter::State {
       busy = saving = false;
       changed.notify_all();
     }
+    lock.unlock();
+    give_up_space(store);
+    lock.lock();
     ended = true;
     changed.notify_all();
   }
@@ -115,11 +143,11 @@ CheckpointWriter::~CheckpointWriter() {
   ended ? thread_.join() : thread_.detach();
 }
 
-CheckpointWriter::Handover CheckpointWriter::submit(CheckpointImage image, Rank rank) {
+CheckpointWriter::Handover CheckpointWriter::submit(CheckpointImage image, Rank rank, Urgency urgency) {
   std::unique_lock lock(state_->mutex);
   const auto free = [&] { return !state_->saving && !state_->has_image(); };
   if (!clock_.wait_until(state_->changed, lock, clock_.now() + deadline_, free)) return Handover::kBusy;
-  state_->queue.push_back({std::move(image), rank, {}});
+  state_->queue.push_back({std::move(image), rank, {}, {}, urgency});
   state_->changed.notify_all();
   return Handover::kTaken;
 }

@@ -19,10 +19,12 @@ struct SaveResult {
   std::uint64_t bytes = 0;                                          // 0 with a path: it was on the disk already
   double save_ms = 0;                                               // on the writer's thread
   std::string problem;                                              // why not saved
-  bool not_finite = false;    // the state holds a number that is NaN or infinite: the run has diverged
-  bool out_of_space = false;  // the disk is full: saving pauses, training continues
-  std::string not_deleted;    // saved, but a superseded one was not deleted, and why
-  std::string not_rotated;    // saved, but the journal began no new file, and why
+  bool not_finite = false;     // the state holds a number that is NaN or infinite: the run has diverged
+  bool out_of_space = false;   // the disk is full: saving pauses, training continues
+  std::string not_deleted;     // saved, but a superseded one was not deleted, and why
+  std::string not_rotated;     // saved, but the journal began no new file, and why
+  std::string not_reserved;    // saved, but no space could be kept for the next one, and why
+  std::uint64_t released = 0;  // bytes of the space that was kept, given up for this one
 };
 
 class CheckpointWriter {
@@ -36,8 +38,10 @@ class CheckpointWriter {
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
   enum class Handover { kTaken, kBusy };
+  // The last one of a process may take the space that is kept for it.
+  enum class Urgency { kOrdinary, kLast };
   // Hands over an image, waiting for an earlier one to be written, at most until the deadline (kBusy: not accepted).
-  Handover submit(CheckpointImage image, CheckpointStore::Rank rank);
+  Handover submit(CheckpointImage image, CheckpointStore::Rank rank, Urgency urgency = Urgency::kOrdinary);
   // Appends a record to the run's journal, in order with the saves. A record that cannot be written is lost, with a
   // result.
   void record(std::string json_text);

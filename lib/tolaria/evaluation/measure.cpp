@@ -2,6 +2,7 @@
 
 #include <torch/types.h>
 
+#include "base/fault.h"
 #include "base/text/rounding.h"
 #include "kasmina/network/network_seeds.h"
 #include "tolaria/evaluation/averaged_model.h"
@@ -10,6 +11,8 @@
 namespace esper::tolaria {
 
 namespace {
+
+constexpr double kDrillLoss = 1000;
 
 // Each seed alone at full alpha, the others as they run.
 void try_at_full_alpha(const Evaluation& evaluation, Measurements& measured) {
@@ -47,6 +50,7 @@ Measurements measure_epoch(const Evaluation& evaluation, std::uint32_t epoch, Ou
   const AveragedModel averaged(model, train, facts.config, facts.device);
   const auto begin = facts.clock.now();
   measured.running = validation_pass(model, loader, facts.device, samples);
+  if (base::fault::hit("tolaria.validation_loss")) measured.running.loss = kDrillLoss;
   measured.running_ms = base::milliseconds(facts.clock.now() - begin);
   measured.interrupted = !measured.running.complete;
   if (!measured.interrupted) try_at_full_alpha(evaluation, measured);

@@ -33,8 +33,10 @@ ValidationResult validation_pass(const Model& model, data::Loader& loader, torch
     return model.network.forward(inputs, kasmina::Mode::kEvaluate);
   };
   const Scoring scoring = scoring_of(model.settings);
-  return validate(batches_of(loader, device), forward,
-                  {device, model.settings.compute_type, signalled, samples, scoring, figures});
+  auto result = validate(batches_of(loader, device), forward,
+                         {device, model.settings.compute_type, signalled, samples, scoring, figures});
+  if (signalled()) result.complete = false;
+  return result;
 }
 
 StackedResult stacked_pass(const Evaluation& evaluation, const std::vector<kasmina::Configuration>& configurations,
@@ -42,9 +44,11 @@ StackedResult stacked_pass(const Evaluation& evaluation, const std::vector<kasmi
   const auto& [model, loader, train, facts, ledger] = evaluation;
   const auto plan = kasmina::plan_stacked(model.network.state(), configurations);
   const auto stop = [&] { return signalled() || (should_stop && should_stop()); };
-  return validate_stacked(
+  auto result = validate_stacked(
       batches_of(loader, facts.device), {model.network, plan, facts.config.growth.counterfactual.max_rows},
       {facts.device, model.settings.compute_type, stop, PerSample::kKept, scoring_of(model.settings), Figures::kScore});
+  if (signalled()) result.complete = false;
+  return result;
 }
 
 }  // namespace esper::tolaria

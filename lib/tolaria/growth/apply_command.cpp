@@ -3,7 +3,9 @@
 #include "device/out_of_memory.h"
 #include "kasmina/change.h"
 #include "kasmina/command/command_form.h"
+#include "kasmina/network/network_tensors.h"
 #include "tolaria/growth/fold_state.h"
+#include "tolaria/growth/graft_memory.h"
 
 namespace esper::tolaria {
 
@@ -19,6 +21,8 @@ bool folds(const std::vector<LifecycleEvent>& events) {
   return !events.empty() && events.back().kind == LifecycleEvent::Kind::kFold && events.back().passed;
 }
 
+std::int64_t elements_of(const Model& model) { return kasmina::num_parameters_of(model.network.state()); }
+
 AppliedCommand refusal(const leyline::AdaptationCommand& command, const std::exception& error) {
   const std::string lack = device::out_of_memory_message(error);
   if (lack.empty()) throw;
@@ -32,6 +36,7 @@ AppliedCommand refusal(const leyline::AdaptationCommand& command, const std::exc
 AppliedCommand apply_command(Model& model, const leyline::AdaptationCommand& command, const torch::Tensor& probe,
                              std::uint64_t now_ns) {
   const auto version = model.network.structure_version();
+  const std::int64_t elements = elements_of(model);
   const StepState state =
       model.state;  // shared tensors: following a structure creates new ones, and keeps or drops old ones
   AppliedCommand done;
@@ -45,6 +50,13 @@ AppliedCommand apply_command(Model& model, const leyline::AdaptationCommand& com
   done.events = change.apply(command, probe, now_ns);
   if (model.network.structure_version() == version) {
     change.commit();
+    return done;
+  }
+  const std::int64_t added = elements_of(model) - elements;
+  const auto lack = model.state.device.is_cpu() ? lack_of_memory(added, base::memory_room(base::system_memory())) : "";
+  if (!lack.empty()) {
+    change.roll_back();
+    done.events = {kasmina::refusal_of(command, "out_of_memory", lack)};
     return done;
   }
   try {

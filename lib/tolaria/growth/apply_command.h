@@ -16,8 +16,9 @@ struct AppliedCommand {
 };
 
 // As kasmina::Network::apply(). If a fossil is folded into the host, or a widening becomes part of it, averages and
-// moments follow (tolaria/growth/fold_state.h). If the optimizer runs out of memory for the new structure, the change
-// is rolled back and the command is rejected as out_of_memory.
+// moments follow (tolaria/growth/fold_state.h). If memory is too short for what the new structure
+// takes (graft_memory.h), or the optimizer runs out of it, the change is rolled back and the command is rejected as
+// out_of_memory.
 AppliedCommand apply_command(step::Model& model, const leyline::AdaptationCommand& command, const torch::Tensor& probe,
                              std::uint64_t now_ns);
 

@@ -64,7 +64,7 @@ class ControlTrainer {
       step::train_step(model_.state, model_.settings, microbatches, forward_);
       if (base::Interrupt::requested() != 0) return false;
     }
-    return true;
+    return base::Interrupt::requested() == 0;
   }
   bool validate(ValidationResult& result) {
     const AveragedModel averaged(model_, evaluation_.train, facts_.config, facts_.device);

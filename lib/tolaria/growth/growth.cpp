@@ -286,7 +286,8 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
   const auto begin = facts_.clock.now();
   if (decide(progress, results) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   settled_validation_.reset();
-  if (results.is_last && may_settle() && settle(progress, ran) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
+  const bool settles = results.is_last && at_the_end_ == AtTheEnd::kSettle && needs_settling(model_.network, ran);
+  if (settles && settle(progress, ran) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   step::follow_training_gates(model_);
   log_.publish();
   figures_.times.hook_ms = milliseconds(facts_.clock.now() - begin);

@@ -46,6 +46,15 @@ std::vector<SeedState> unfinished_seeds(const kasmina::Network& network, const S
 // parted from the host's, becomes whole.
 double kept_alpha(const SeedState& seed) { return leyline::is_widening(seed.blueprint) ? 1 : seed.figures.alpha; }
 
+// A seed that was heard is gone, or its weights lie in the host's, which rounds otherwise.
+bool is_another_network(const kasmina::Network& network, const SeedAlphas& ran) {
+  return std::ranges::any_of(ran, [&](const auto& seed_and_alpha) {
+    const auto& [id, alpha] = seed_and_alpha;
+    const auto* slot = kasmina::find_seed(network.state().structure.slots, id);
+    return alpha != 0 && (slot == nullptr || slot->seed->folded);
+  });
+}
+
 // A seed that is heard and does not learn is being blended out.
 bool is_blended_out(const kasmina::Network& network, const std::string& seed_id) {
   return std::ranges::any_of(network.parameter_groups(),
@@ -79,7 +88,10 @@ SeedGain gain_of(const SampleFigures& with, const SampleFigures& without) {
 class Settler {
  public:
   Settler(const Evaluation& evaluation, const RunProgress& progress, const SeedAlphas& ran)
-      : evaluation_(evaluation), progress_(progress), seeds_(unfinished_seeds(evaluation.model.network, ran)) {
+      : evaluation_(evaluation),
+        progress_(progress),
+        seeds_(unfinished_seeds(evaluation.model.network, ran)),
+        is_validated_(!is_another_network(evaluation.model.network, ran)) {
     for (const auto& seed : seeds_) decided_[seed.seed_id] = seed.figures.alpha;
   }
 
@@ -168,7 +180,7 @@ class Settler {
   std::vector<SeedState> seeds_;
   SeedAlphas decided_;  // of all: as they ran, until one is decided
   Settlement out_;
-  bool is_validated_ = true;  // the network without what was removed unmeasured equals the running one
+  bool is_validated_;  // the network without what was removed unmeasured equals the one that ran
 };
 
 std::string bound_text(const std::optional<double>& bound) { return bound ? fmt::format("{:.4g}", *bound) : "unknown"; }
@@ -218,6 +230,10 @@ Fate fate_of(const SeedState& seed, const SeedGain& gain, const config::GateConf
 }
 
 bool has_unfinished_seeds(const kasmina::Network& network) { return !unfinished_seeds(network).empty(); }
+
+bool needs_settling(const kasmina::Network& network, const SeedAlphas& ran) {
+  return has_unfinished_seeds(network) || is_another_network(network, ran);
+}
 
 SeedAlphas alphas_of(const kasmina::Network& network) {
   SeedAlphas alphas;

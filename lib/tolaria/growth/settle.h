@@ -48,10 +48,12 @@ struct Settlement {
   bool is_complete = true;                           // false: a signal ended it
   std::vector<leyline::AdaptationCommand> commands;  // KEEP and CULL, one a seed
   std::vector<leyline::TelemetryEvent> events;
-  std::optional<EpochFigures> validation;  // of the network once they are executed; empty: as it runs now
+  std::optional<EpochFigures> validation;  // of the network once they are executed; empty: as it ran
 };
 
 bool has_unfinished_seeds(const kasmina::Network& network);
+// That, or the end of the last epoch has made another network of the one that ran: a policy may remove a seed then.
+bool needs_settling(const kasmina::Network& network, const SeedAlphas& ran);
 
 // Seeds are judged in order of birth, each beside those that were kept before it. Changes nothing. progress: with the
 // last epoch counted. ran: with which the last epoch ran; its end has advanced them since.

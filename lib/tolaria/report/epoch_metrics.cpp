@@ -170,6 +170,8 @@ void add_rollback(std::vector<MetricValue>& out, const RollbackFigures& figures)
   count("tolaria.rollback.fast_size_bytes"_metric, figures.size_bytes);
   count("tolaria.rollback.fast_hits_total"_metric, figures.hits);
   count("tolaria.rollback.fast_misses_total"_metric, figures.misses);
+  count("tolaria.rollback.failures_total"_metric, figures.misses);
+  count("tolaria.rollback.deadline_exceeded_total"_metric, figures.late);
   if (figures.hits > 0) out.push_back(metric("tolaria.rollback.restore_latency_ms"_metric, figures.latency_ms));
 }
 
@@ -248,6 +250,8 @@ std::vector<MetricValue> epoch_metrics(const RunView& run, const EpochResults& r
   add_times_and_growth(out, measured, figures, run.seeds);
   add_policy(out, figures);
   add_rollback(out, figures.rollback);
+  out.push_back(metric("tolaria.emergency.halts_total"_metric, static_cast<double>(figures.emergency.halts)));
+  out.push_back(metric("tolaria.emergency.halt"_metric, flag(figures.emergency.halts > 0)));
   add_saving(out, figures.saves);
   add_memory(out, run.facts.device);
   add_seed_gradients(out, run.model.network, steps, run.seeds,

@@ -28,6 +28,7 @@ struct ComponentFigures {
   const tamiyo::ConsultationFigures& policy;
   const GrowthFigures& growth;
   const RollbackFigures& rollback;
+  const EmergencyFigures& emergency;
   const SaveFigures& saves;
   double hook_ms = 0;  // of the epoch: measuring, deciding and applying
 };

@@ -1,5 +1,7 @@
 #include "tolaria/run/batch_source.h"
 
+#include "base/interrupt.h"
+
 namespace esper::tolaria {
 
 using step::Microbatch;
@@ -33,13 +35,15 @@ std::optional<data::Batch> BatchSource::wait_for_batch() {
   return loader_.next();
 }
 
-// The loader reports the end once; its next answer would be the next epoch's first batch.
+// The loader reports the end once; its next answer would be the next epoch's first batch. Where a signal ended a wait,
+// the step that it was for is not begun.
 void BatchSource::fetch(std::vector<Microbatch>& out) {
   out.clear();
   for (int i = 0; i < accumulation_ && !ended_; ++i) {
     auto batch = wait_for_batch();
     if (!batch) {
       ended_ = true;
+      if (base::Interrupt::requested() != 0) out.clear();
       return;
     }
     out.push_back({std::move(batch->inputs), std::move(batch->targets)});

@@ -30,7 +30,8 @@ class BatchSource {
   // The next step begins with this microbatch of the epoch.
   void begin_epoch(std::int64_t epoch, std::int64_t batch);
 
-  // The microbatches of one optimizer step: fewer at the end of the epoch, none after it.
+  // The microbatches of one optimizer step: fewer at the end of the epoch, none after it, or where a signal asks for a
+  // stop (base::Interrupt) while they are waited for.
   void next(std::vector<step::Microbatch>& out);
 
   // Times of the copies since the last call. The device must have finished the queued work.

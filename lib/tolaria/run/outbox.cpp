@@ -9,6 +9,30 @@ namespace esper::tolaria {
 
 using leyline::TelemetryPacket;
 
+namespace {
+
+// Where it happened is in fields of the record.
+std::string text_of(const leyline::TelemetryEvent& event) {
+  std::string text(event.description);
+  for (const auto& [key, value] : event.attributes) {
+    if (key != "epoch" && key != "step") text.append(" ").append(key).append("=").append(value);
+  }
+  return text;
+}
+
+}  // namespace
+
+void Outbox::emit(leyline::TelemetryEvent event) {
+  if (black_box_ != nullptr) {
+    history::BlackBoxRecord record = history::black_box_event(text_of(event));
+    record.step = progress_.step;
+    record.epoch = progress_.trained_epoch();
+    record.wall_ns = clock_.wall().count();
+    black_box_->add(record);
+  }
+  waiting_.push_back(std::move(event));
+}
+
 TelemetryPacket Outbox::new_packet(const char* subsystem, const std::string& what) const {
   TelemetryPacket packet;
   packet.packet_id = run_id_ + "-" + what;

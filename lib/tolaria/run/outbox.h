@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/ledger/ledger.h"
+#include "history/black_box_writer.h"
 #include "leyline/telemetry_packet.h"
 #include "tolaria/run/run_progress.h"
 
@@ -17,14 +18,20 @@ namespace esper::tolaria {
 class Outbox {
  public:
   // Packets are named after the run and its position. Borrows the progress, the ledger and the sink.
+  // black_box: null, or gets each event at once, so that it is known if the process is killed before its packet leaves.
   Outbox(std::string run_id, base::Clock clock, const RunProgress& progress, base::Ledger& ledger,
-         leyline::TelemetrySink& sink)
-      : run_id_(std::move(run_id)), clock_(std::move(clock)), progress_(progress), ledger_(ledger), sink_(sink) {}
+         leyline::TelemetrySink& sink, history::BlackBoxWriter* black_box = nullptr)
+      : run_id_(std::move(run_id)),
+        clock_(std::move(clock)),
+        progress_(progress),
+        ledger_(ledger),
+        sink_(sink),
+        black_box_(black_box) {}
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
   // Queues the event for the next packet that takes events.
-  void emit(leyline::TelemetryEvent event) { waiting_.push_back(std::move(event)); }
+  void emit(leyline::TelemetryEvent event);
   const std::vector<leyline::TelemetryEvent>& waiting() const { return waiting_; }
   // Forgets the events after the first `count` pending ones: of what was given up, and will happen again.
   void keep_first(std::size_t count) { waiting_.resize(std::min(count, waiting_.size())); }
@@ -45,6 +52,7 @@ class Outbox {
   const RunProgress& progress_;
   base::Ledger& ledger_;
   leyline::TelemetrySink& sink_;
+  history::BlackBoxWriter* black_box_;
   std::vector<leyline::TelemetryEvent> waiting_;
   std::uint64_t event_packets_ = 0;
 };

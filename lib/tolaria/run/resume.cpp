@@ -58,6 +58,18 @@ void reject_restart(base::FileSystem& files, const std::string& run) {
   if (const auto why = lost_checkpoints(files, run); !why.empty()) fail(why);
 }
 
+// Those that are not in the checkpoint: it was saved before them.
+void add_reactions(base::FileSystem& files, const std::string& run, const std::vector<ReactionRecord>& own,
+                   RunProgress& progress) {
+  const auto add = [&](const std::vector<ReactionRecord>& reactions) {
+    for (const ReactionRecord& reaction : reactions) {
+      if (reaction.step >= progress.safety.good_step) progress.safety.apply(reaction);
+    }
+  };
+  add(read_reactions(files, run + "/journal", progress.step));
+  add(own);
+}
+
 }  // namespace
 
 ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, const ResumeTarget& target,
@@ -65,7 +77,10 @@ ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, c
   ResumePoint point;
   history::RunHistory journal;
   std::string doubt;
-  const auto accept = [&](const CheckpointImage& image) {
+  const auto accept = [&](const CheckpointImage& image) -> base::Expected<void> {
+    if (target.newest_step && image.info.step > *target.newest_step) {
+      return base::failure("the run went back to before it");
+    }
     if (auto own = target.identity.check(image.info.training_hash); !own) return own;
     auto loaded = try_load([&] { return load(image, target, policy, point); });
     if (!loaded) return loaded;
@@ -76,6 +91,7 @@ ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, c
   point.checkpoint = restore_newest(files, run + "/checkpoints", accept, point.refused);
   if (point.checkpoint.empty() && !point.refused.empty()) fail_with_reasons(run, point.refused);
   if (point.checkpoint.empty()) reject_restart(files, run);
+  add_reactions(files, run, target.reactions, point.progress);
   if (!doubt.empty()) point.unchecked = why_unchecked(point.checkpoint, journal, doubt);
   return point;
 }

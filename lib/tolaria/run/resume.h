@@ -1,7 +1,9 @@
 #pragma once
 // The resume point of a run: its newest checkpoint that is intact and its own. Training thread.
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,11 +35,15 @@ struct ResumeTarget {
   std::int64_t batches_per_epoch = 0;  // microbatches
   lanes::ModelFactory build;           // of the configuration, as at a run's start
   history::SettingChanges changes;     // that the run accepted
+  // A run that goes back in the same process: its reactions so far, and the newest step that will do.
+  std::vector<ReactionRecord> reactions = {};
+  std::optional<std::int64_t> newest_step = {};
 };
 
 // Without any checkpoint the run starts from the beginning. If there are or were some and none is usable, or the
 // journal and the checkpoint describe different networks, throws Error{kCheckpoint} with the reasons. Restores the
-// policy's state. run: the run folder, whose lock is held.
+// policy's state, and adds the reactions to trouble that the run had after the checkpoint, by its journal, to the
+// progress. run: the run folder, whose lock is held.
 ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, const ResumeTarget& target,
                               tamiyo::RunPolicy& policy);
 

@@ -3,6 +3,9 @@
 // trainer, its start and end, its summary) take the whole struct; everything else takes the components that it uses.
 // Training thread.
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "data/loading/loader.h"
@@ -17,6 +20,8 @@
 #include "tolaria/run/saver.h"
 
 namespace esper::tolaria {
+
+class StepBundles;  // tolaria/safety/step_bundles.h
 
 struct RunData {
   data::Loader& train;
@@ -41,6 +46,14 @@ struct StepTime {
   base::Duration begin{}, end{};
 };
 
+// The run went back to a checkpoint, in this process, and was composed anew.
+struct CameBack {
+  std::string reason;
+  std::uint32_t epoch = 0;  // that it came from, from 1
+  std::int64_t step = 0;
+  base::Duration took{};
+};
+
 // The references must outlive the run.
 struct Run {
   const RunFacts& facts;
@@ -53,8 +66,11 @@ struct Run {
   Outbox& outbox;
   base::Ledger& ledger;  // of this thread's time, in this process
   leyline::Progress& display;
-  std::vector<StepTime>* step_times = nullptr;  // receives every step, for benchmarks
-  LiveChanges* changes = nullptr;               // null: no setting changes
+  history::BlackBoxWriter* black_box = nullptr;  // null: nothing is recorded in it
+  StepBundles* bundles = nullptr;                // null: none are written
+  std::vector<StepTime>* step_times = nullptr;   // receives every step, for benchmarks
+  LiveChanges* changes = nullptr;                // null: no setting changes
+  std::optional<CameBack> came_back = {};
   AtTheEnd at_the_end = AtTheEnd::kSettle;
 };
 

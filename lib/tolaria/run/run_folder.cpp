@@ -5,6 +5,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "history/bundle_config.h"
 #include "history/require_run_folder.h"
 #include "history/setting_change.h"
 #include "storage/atomic_publish.h"
@@ -44,6 +45,11 @@ void remove_leftovers(FileSystem& files, const RunFolder& folder) {
   storage::remove_leftovers_under_lock(files, folder.path, is_run_file);
   storage::remove_leftovers_under_lock(files, folder.checkpoints(),
                                        [](std::string_view name) { return name.starts_with("epoch-"); });
+  const std::string bundles = folder.path + "/" + history::kBundlesFolder;
+  if (files.kind_of(bundles) == PathKind::kFolder) {
+    storage::remove_leftovers_under_lock(files, bundles,
+                                         [](std::string_view name) { return name.starts_with("step-"); });
+  }
   const std::string changes = history::changes_folder(folder.path);
   if (files.kind_of(changes) != PathKind::kFolder) return;
   storage::remove_leftovers_under_lock(files, changes, [](std::string_view name) { return name == "accepted.json"; });

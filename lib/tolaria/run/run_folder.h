@@ -1,6 +1,7 @@
 #pragma once
 // The folder that holds everything of a run: config.yaml (resolved), telemetry.jsonl, journal, checkpoints/,
-// changes/ if settings were changed, summary.json, trace.json if enabled, and the lock that ensures a single writer.
+// changes/ if settings were changed, bundles/ if steps went wrong, blackbox, summary.json, trace.json if enabled, and
+// the lock that ensures a single writer.
 // Training thread.
 
 #include <cstdint>

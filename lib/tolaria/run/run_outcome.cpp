@@ -16,11 +16,15 @@ base::ExitCode exit_code_of(const RunOutcome& outcome) {
              : outcome.signal == SIGHUP ? ExitCode::kHungUp
                                         : ExitCode::kInterrupted;
     case Kind::kDiverged:
+    case Kind::kGoBack:
       return ExitCode::kDiverged;
+    case Kind::kHalted:
+      return ExitCode::kTryAgain;
     case Kind::kNotSaved:
-      break;
+    case Kind::kOutOfMemory:
+      return ExitCode::kResources;
   }
-  return ExitCode::kResources;
+  return ExitCode::kBug;
 }
 
 }  // namespace esper::tolaria

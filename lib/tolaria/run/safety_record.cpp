@@ -1,22 +1,82 @@
 #include "tolaria/run/safety_record.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string>
+#include <tuple>
 
-#include "base/text/json_fields.h"
+#include "base/text/json_struct.h"
+#include "history/growth_record.h"
+#include "storage/journal.h"
 
 namespace esper::tolaria {
+
+constexpr auto json_members(const FromStep*) {
+  using base::json_member;
+  return std::tuple{json_member("step", &FromStep::step), json_member("value", &FromStep::value)};
+}
+
+constexpr auto json_members(const ReactionRecord*) {
+  using base::json_member;
+  using R = ReactionRecord;
+  return std::tuple{json_member("number", &R::number), json_member("reaction", &R::reaction),
+                    json_member("step", &R::step), json_member("value", &R::value)};
+}
+
+constexpr auto json_members(const SafetyRecord*) {
+  using base::json_member;
+  using R = SafetyRecord;
+  return std::tuple{json_member("reactions", &R::reactions),
+                    json_member("skipped_steps", &R::skipped_steps),
+                    json_member("rate_cuts", &R::rate_cuts),
+                    json_member("splits", &R::splits),
+                    json_member("rate", &R::rate),
+                    json_member("parts", &R::parts),
+                    json_member("full_precision", &R::full_precision),
+                    json_member("failed_epochs", &R::failed_epochs),
+                    json_member("losses", &R::losses),
+                    json_member("suspect_epochs", &R::suspect_epochs),
+                    json_member("good_step", &R::good_step)};
+}
+
 namespace {
 
 using nlohmann::json;
 
 constexpr std::size_t kMostEntries = 10'000;
+constexpr double kMostParts = 1 << 20;
+constexpr double kLeastRate = 1e-300;  // a rate that was cut again and again stays above 0
 
-const json& list_at(const json& saved, const char* name) {
-  const json& list = saved.at(name);
-  if (!list.is_array() || list.size() > kMostEntries) throw std::out_of_range(name);
-  return list;
+bool is_in(double value, double least, double most) { return value >= least && value <= most; }
+
+std::int64_t count_until(const std::vector<FromStep>& entries, std::int64_t step) {
+  return std::ranges::count_if(entries, [&](const FromStep& entry) { return entry.step <= step; });
+}
+
+bool are_sound(const std::vector<FromStep>& entries, double least, double most) {
+  return entries.size() <= kMostEntries && std::ranges::all_of(entries, [&](const FromStep& entry) {
+           return entry.step >= 0 && is_in(entry.value, least, most);
+         });
+}
+
+// One that some run may have.
+bool is_sound(const SafetyRecord& record) {
+  const auto& steps = record.skipped_steps;
+  return record.reactions >= 0 && record.failed_epochs >= 0 && record.suspect_epochs >= 0 && record.good_step >= 0 &&
+         steps.size() <= kMostEntries && std::ranges::is_sorted(steps) && (steps.empty() || steps.front() >= 0) &&
+         are_sound(record.rate_cuts, kLeastRate, 1) && are_sound(record.splits, 1, kMostParts) &&
+         is_in(record.rate, kLeastRate, 1) && is_in(record.parts, 1, kMostParts) &&
+         record.losses.size() <= kMostEntries &&
+         std::ranges::all_of(record.losses, [](double loss) { return std::isfinite(loss); });
+}
+
+bool is_sound(const ReactionRecord& record) {
+  using R = Reaction;
+  const bool is_known = record.reaction != R::kStop && record.number > 0 && record.step >= 0;
+  if (record.reaction == R::kLowerRate) return is_known && is_in(record.value, kLeastRate, 1);
+  return is_known && (record.reaction != R::kSplitBatches || is_in(record.value, 1, kMostParts));
 }
 
 }  // namespace
@@ -26,32 +86,94 @@ bool SafetyRecord::skips_step(std::int64_t step) const {
 }
 
 double SafetyRecord::rate_factor(std::int64_t step) const {
-  double factor = 1;
-  for (const RateCut& cut : rate_cuts) {
-    if (cut.step <= step) factor *= cut.factor;
+  double factor = rate;
+  for (const FromStep& cut : rate_cuts) {
+    if (cut.step <= step) factor *= cut.value;
   }
   return factor;
 }
 
-json to_json(const SafetyRecord& record) {
-  json cuts = json::array();
-  for (const RateCut& cut : record.rate_cuts) cuts.push_back({{"step", cut.step}, {"factor", cut.factor}});
-  return {{"skipped_steps", record.skipped_steps}, {"rate_cuts", cuts}, {"skips", record.skips}, {"cuts", record.cuts}};
+std::int64_t SafetyRecord::parts_at(std::int64_t step) const {
+  double most = parts;
+  for (const FromStep& split : splits) {
+    if (split.step <= step) most = std::max(most, split.value);
+  }
+  return static_cast<std::int64_t>(most);
 }
 
-SafetyRecord safety_record_from_json(const json& saved) {
-  SafetyRecord record;
-  if (saved.is_null()) return record;
-  for (const json& step : list_at(saved, "skipped_steps")) record.skipped_steps.push_back(step.get<std::int64_t>());
-  for (const json& cut : list_at(saved, "rate_cuts")) {
-    record.rate_cuts.push_back({base::count_at<std::int64_t>(cut, "step"), cut.at("factor").get<double>()});
-    if (const double factor = record.rate_cuts.back().factor; !(factor > 0 && factor <= 1))
-      throw std::out_of_range("factor");
+std::int64_t SafetyRecord::skips(std::int64_t step) const {
+  return std::ranges::upper_bound(skipped_steps, step) - skipped_steps.begin();
+}
+
+std::int64_t SafetyRecord::cuts(std::int64_t step) const { return count_until(rate_cuts, step); }
+
+void SafetyRecord::apply(const ReactionRecord& reaction) {
+  if (reaction.number <= reactions) return;
+  reactions = reaction.number;
+  ++failed_epochs;
+  switch (reaction.reaction) {
+    case Reaction::kSkipStep:
+      skipped_steps.insert(std::ranges::upper_bound(skipped_steps, reaction.step), reaction.step);
+      break;
+    case Reaction::kSplitBatches:
+      splits.push_back({reaction.step, reaction.value});
+      break;
+    case Reaction::kLowerRate:
+      rate_cuts.push_back({reaction.step, reaction.value});
+      break;
+    case Reaction::kFullPrecision:
+      full_precision = true;
+      break;
+    case Reaction::kStop:
+      break;
   }
-  if (!std::ranges::is_sorted(record.skipped_steps)) throw std::out_of_range("steps out of order");
-  record.skips = base::count_at<std::int32_t>(saved, "skips");
-  record.cuts = base::count_at<std::int32_t>(saved, "cuts");
-  return record;
+}
+
+void SafetyRecord::end_epoch(std::int64_t step) {
+  const auto past = [&](const FromStep& entry) { return entry.step < step; };
+  std::erase_if(skipped_steps, [&](std::int64_t skipped) { return skipped < step; });
+  rate = std::max(kLeastRate, rate_factor(step - 1));
+  parts = static_cast<double>(parts_at(step - 1));
+  std::erase_if(rate_cuts, past);
+  std::erase_if(splits, past);
+  failed_epochs = 0;
+}
+
+json to_json(const SafetyRecord& record) { return base::to_json(record); }
+
+SafetyRecord safety_record_from_json(const json& saved) {
+  if (saved.is_null()) return {};
+  const auto record = base::from_json<SafetyRecord>(saved);
+  if (!record) throw std::out_of_range(record.error());
+  if (!is_sound(*record)) throw std::out_of_range("safety: numbers that no run has");
+  return *record;
+}
+
+std::string reaction_json(const ReactionRecord& reaction) {
+  json record = base::to_json(reaction);
+  record["what"] = "reaction";
+  return base::json_line(record);
+}
+
+std::string reactions_over_json() { return base::json_line({{"what", "reaction"}, {"reaction", "over"}}); }
+
+std::vector<ReactionRecord> read_reactions(base::FileSystem& files, const std::string& journal_path,
+                                           std::int64_t step) {
+  std::vector<ReactionRecord> reactions;
+  const auto begins = [&](std::string_view text) {
+    const auto segment = history::read_segment(text);
+    return segment && segment->place.step <= step;
+  };
+  storage::scan_journal_from(files, journal_path, begins, [&](std::string_view text) {
+    if (text.find(R"("reaction")") == std::string_view::npos) return;
+    json record = json::parse(text, nullptr, false);
+    if (!record.is_object() || record.value("what", json()) != "reaction") return;
+    record.erase("what");
+    if (record.value("reaction", json()) == "over") reactions.clear();
+    const auto reaction = base::from_json<ReactionRecord>(record);
+    if (reaction && is_sound(*reaction)) reactions.push_back(*reaction);
+  });
+  return reactions;
 }
 
 }  // namespace esper::tolaria

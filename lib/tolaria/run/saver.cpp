@@ -68,6 +68,8 @@ Saver::Saver(const SaveSource& source, CheckpointWriter& writer, Outbox& outbox,
   if (source.progress.step > 0) saved_ = state_of(source);
 }
 
+CheckpointImage Saver::image() const { return image_of(source_); }
+
 bool Saver::is_saved() const { return saved_ == state_of(source_); }
 
 void Saver::report_lost_record(const SaveResult& result) {
@@ -89,6 +91,7 @@ void Saver::report_saved(const SaveResult& result) {
   if (!result.not_rotated.empty()) {
     outbox_.emit(event("tolaria.journal_not_rotated"_event, Level::kWarning, {{"reason", result.not_rotated}}));
   }
+  report_space(result);
   if (result.bytes == 0) return;  // it existed already, and was reported then
   ++figures_.written;
   figures_.save_ms = result.save_ms;
@@ -98,6 +101,15 @@ void Saver::report_saved(const SaveResult& result) {
                       {"epoch", std::to_string(result.info.epoch)},
                       {"step", std::to_string(result.info.step)},
                       {"bytes", std::to_string(result.bytes)}}));
+}
+
+void Saver::report_space(const SaveResult& result) {
+  if (result.released > 0) {
+    outbox_.emit(
+        event("tolaria.reserve_released"_event, Level::kWarning, {{"bytes", std::to_string(result.released)}}));
+  }
+  if (std::exchange(reserve_failing_, !result.not_reserved.empty()) || result.not_reserved.empty()) return;
+  outbox_.emit(event("tolaria.reserve_failed"_event, Level::kWarning, {{"reason", result.not_reserved}}));
 }
 
 void Saver::report_failed(const SaveResult& result) {
@@ -127,12 +139,13 @@ void Saver::report_results() {
   }
 }
 
-void Saver::save() {
+void Saver::save(CheckpointWriter::Urgency urgency) {
   const base::LedgerScope saving(ledger_, base::Owner::kCheckpoint);
   display_.phase = leyline::Phase::kSaving;
   const base::Clock& clock = source_.facts.clock;
   const auto begin = clock.now();
-  if (writer_.submit(held_ ? *held_ : image_for_use(source_), rank_of(source_)) == CheckpointWriter::Handover::kBusy) {
+  const auto handover = writer_.submit(held_ ? *held_ : image_for_use(source_), rank_of(source_), urgency);
+  if (handover == CheckpointWriter::Handover::kBusy) {
     ++figures_.skipped;
     outbox_.emit(event("tolaria.checkpoint_skipped"_event, Level::kWarning,
                        {{"epoch", std::to_string(source_.progress.epoch)},
@@ -170,7 +183,7 @@ bool Saver::save_last_state() {
   for (int i = 0; i < kAttempts; ++i) {
     if (!finish()) return false;
     if (is_saved()) return true;
-    save();
+    save(CheckpointWriter::Urgency::kLast);
   }
   return finish() && is_saved();
 }
@@ -179,7 +192,7 @@ bool Saver::save_after(const std::exception& error) {
   // A batch that cannot be loaded leaves the state of the last whole step; other errors may have stopped within a step.
   const auto* known = dynamic_cast<const base::Error*>(&error);
   const bool whole = known != nullptr && known->code() == base::ExitCode::kData;
-  return whole && save_last_state();
+  return is_saved() || (whole && save_last_state());
 }
 
 }  // namespace esper::tolaria

@@ -46,10 +46,11 @@ class Saver {
 
   // Copies the run's state and hands it to the writer; marks it as the best if the epoch that just ended is. If the
   // writer is still busy at its deadline, the save is skipped and reported.
-  void save();
+  void save(CheckpointWriter::Urgency urgency = CheckpointWriter::Urgency::kOrdinary);
   // Copies the run's state for the saves to come, until release(): what follows may be given up.
   void hold();
   void release() { held_.reset(); }
+  bool is_holding() const { return held_.has_value(); }
   // True if `checkpoint.every` is reached, in steps or in epochs.
   bool is_due_after_step() const;
   bool is_due_after_epoch() const;
@@ -59,8 +60,12 @@ class Saver {
   // Saves the run's state and waits for it; false if it is not on the disk. A save in progress is completed first; a
   // failed save is retried once.
   bool save_last_state();
-  // The same for a run that ended with `error`, if its state is that of a whole step; false if it may not be.
+  // The same for a run that ended with `error`, if its state is that of a whole step; false if it may not be, unless it
+  // is saved already.
   bool save_after(const std::exception& error);
+
+  // A copy of the run's state as a checkpoint has it, but for what only a use of the network needs.
+  CheckpointImage image() const;
 
   // True if the run's present state is known to be on the disk.
   bool is_saved() const;
@@ -79,6 +84,7 @@ class Saver {
   void report_results();
   void report_lost_record(const SaveResult& result);
   void report_saved(const SaveResult& result);
+  void report_space(const SaveResult& result);
   void report_failed(const SaveResult& result);
 
   SaveSource source_;
@@ -92,6 +98,7 @@ class Saver {
   std::optional<CheckpointImage> held_;
   bool paused_ = false;           // the disk is full
   bool journal_failing_ = false;  // reported since the last successful save
+  bool reserve_failing_ = false;  // reported since there was space
 };
 
 }  // namespace esper::tolaria

@@ -3,10 +3,13 @@
 #include <fmt/core.h>
 #include <torch/types.h>
 
+#include <chrono>
 #include <deque>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "base/fault.h"
 #include "base/text/rounding.h"
 #include "device/out_of_memory.h"
 #include "kasmina/network/alpha_override.h"
@@ -14,6 +17,7 @@
 #include "kasmina/seed/lifecycle.h"
 #include "leyline/telemetry.h"
 #include "tolaria/evaluation/averaged_model.h"
+#include "tolaria/safety/loss_watch.h"
 
 namespace esper::tolaria {
 
@@ -27,6 +31,8 @@ using base::Owner;
 using leyline::event;
 using leyline::Level;
 using namespace leyline::literals;
+
+constexpr auto kDrillDelay = std::chrono::milliseconds(200);
 
 std::vector<std::string> growing_seeds(const kasmina::Network& network) {
   std::vector<std::string> ids;
@@ -73,11 +79,17 @@ void GoodState::keep() {
   copy_.reset();
   figures_.size_bytes = 0;
   if (keeps_ == Keeps::kWhileSeedsGrow && !has_growing_seeds()) return;
+  if (progress_.safety.suspect_epochs > 0) return;
   const LedgerScope copying(evaluation_.ledger, Owner::kRollback);
   try {
     copy_.emplace(evaluation_.model, evaluation_.facts.device);
   } catch (const std::exception& error) {
     if (device::out_of_memory_message(error).empty()) throw;
+    return;
+  }
+  const std::int64_t limit_mb = evaluation_.facts.config.safety.snapshot_limit_mb;
+  if (limit_mb > 0 && copy_->bytes() > limit_mb << 20U) {
+    copy_.reset();
     return;
   }
   kept_progress_ = progress_;
@@ -106,16 +118,26 @@ bool GoodState::put_back(const std::string& reason) {
   {
     const LedgerScope restoring(evaluation_.ledger, Owner::kRollback);
     copy_->restore();
+    if (base::fault::hit("tolaria.rollback_slow")) std::this_thread::sleep_for(kDrillDelay);
   }
   ++figures_.hits;
-  figures_.latency_ms = base::milliseconds(clock.now() - begin);
-  outbox_.emit(event("tolaria.rollback.restored"_event, Level::kWarning,
-                     {{"reason", reason},
-                      {"epoch", std::to_string(progress_.epoch + 1)},
-                      {"step", std::to_string(progress_.step)},
-                      {"to_epoch", std::to_string(kept_progress_.epoch)},
-                      {"latency_ms", std::to_string(figures_.latency_ms)}}));
+  report_return({reason, progress_.epoch + 1, progress_.step, clock.now() - begin, "memory"});
   return true;
+}
+
+void GoodState::report_return(const Return& made) {
+  const std::uint32_t to_epoch = made.tier == "memory" ? kept_progress_.epoch : progress_.epoch;
+  figures_.latency_ms = base::milliseconds(made.took);
+  outbox_.emit(event("tolaria.rollback.restored"_event, Level::kWarning,
+                     {{"reason", made.reason},
+                      {"epoch", std::to_string(made.epoch)},
+                      {"step", std::to_string(made.step)},
+                      {"to_epoch", std::to_string(to_epoch)},
+                      {"latency_ms", std::to_string(figures_.latency_ms)},
+                      {"tier", std::string(made.tier)}}));
+  if (made.took <= evaluation_.facts.config.safety.rollback_deadline) return;
+  ++figures_.late;
+  emergency_.late_rollback(figures_.latency_ms, progress_.safety.failed_epochs);
 }
 
 void GoodState::measure_again(const std::string& reason, StepMetrics& metrics, Measurements& measured) {

@@ -7,20 +7,18 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "lanes/lane/step_external_tensors.h"
 #include "tolaria/evaluation/measure.h"
+#include "tolaria/safety/emergency.h"
 
 namespace esper::tolaria {
-
-// A finite validation loss counts as exploded above both limits (reference 5.2, the governor's absolute bound and
-// ratio).
-inline constexpr double kLossBound = 12.0;
-inline constexpr double kLossRatio = 3.0;
 
 // Of this process.
 struct RollbackFigures {
   std::int64_t snapshots = 0, hits = 0, misses = 0;
+  std::int64_t late = 0;        // took longer than safety.rollback_deadline
   std::int64_t size_bytes = 0;  // in memory now
   double latency_ms = 0;        // of the last rollback
 };
@@ -31,24 +29,38 @@ class GoodState {
   enum class Keeps { kAlways, kWhileSeedsGrow };
 
   // Borrows all of it.
-  GoodState(const Evaluation& evaluation, const RunProgress& progress, Outbox& outbox, Keeps keeps)
-      : evaluation_(evaluation), progress_(progress), outbox_(outbox), keeps_(keeps) {}
+  GoodState(const Evaluation& evaluation, const RunProgress& progress, Outbox& outbox, Emergency& emergency,
+            Keeps keeps)
+      : evaluation_(evaluation), progress_(progress), outbox_(outbox), emergency_(emergency), keeps_(keeps) {}
   GoodState(const GoodState&) = delete;
   GoodState& operator=(const GoodState&) = delete;
 
   // After an epoch with finite, normal measurements and its commands, or a step that went well: copies the state in
-  // place of the earlier copy. Makes no copy if memory is short.
+  // place of the earlier copy. There is none if memory is short, if it exceeds safety.snapshot_limit_mb, or if the
+  // governor suspects the last epoch (loss_watch.h).
   void keep();
   bool has_growing_seeds() const;
+  bool has_copy() const { return copy_.has_value(); }
+  // Whether the copy is from the middle of an epoch, where this process took the run up.
+  bool is_within_epoch() const { return copy_ && kept_progress_.batch > 0; }
 
   // Why these finite measurements are not a state to continue from; empty if they are, or if there is no copy, or no
   // growing seed.
   std::string loss_explosion(const Measurements& measured) const;
 
-  // Undoes what was learned since keep(), and reports it. The state is then what kept_progress() belongs to. Returns
-  // false, without any change, if there is no copy.
+  // Undoes what was learned since keep(), and reports it, a return that was late too. The state is then what
+  // kept_progress() belongs to. Returns false, without any change, if there is no copy.
   bool put_back(const std::string& reason);
   const RunProgress& kept_progress() const { return kept_progress_; }
+  // A return that was made elsewhere: to what the run's progress is now.
+  struct Return {
+    std::string reason;
+    std::uint32_t epoch = 0;  // that the run came from, from 1
+    std::int64_t step = 0;
+    base::Duration took{};
+    std::string_view tier;  // "memory", "checkpoint"
+  };
+  void report_return(const Return& made);
   // After put_back(): the epoch ends with the restored state. `metrics` and `measured` become those of that state
   // without its growing seeds; `measured.undone` gives the reason.
   void measure_again(const std::string& reason, step::StepMetrics& metrics, Measurements& measured);
@@ -59,6 +71,7 @@ class GoodState {
   Evaluation evaluation_;
   const RunProgress& progress_;
   Outbox& outbox_;
+  Emergency& emergency_;
   const Keeps keeps_;
   std::optional<lanes::StepSnapshot> copy_;
   RunProgress kept_progress_;

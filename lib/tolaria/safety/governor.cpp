@@ -1,36 +1,31 @@
 #include "tolaria/safety/governor.h"
 
-#include <algorithm>
-
-#include "base/error.h"
-
 namespace esper::tolaria {
+namespace {
 
-Reaction next_reaction(const SafetyRecord& record, const config::SafetyConfig& config) {
-  if (record.skips < config.most_skipped_steps) return Reaction::kSkipStep;
-  return record.cuts < config.most_rate_cuts ? Reaction::kLowerRate : Reaction::kStop;
-}
-
-SafetyRecord after_reaction(SafetyRecord record, Reaction reaction, std::int64_t step,
-                            const config::SafetyConfig& config) {
-  ESPER_CHECK(reaction != Reaction::kStop, "a run that stops has no further record");
-  if (reaction == Reaction::kSkipStep) {
-    record.skipped_steps.insert(std::ranges::upper_bound(record.skipped_steps, step), step);
-    ++record.skips;
-    return record;
+Reaction reaction_to(const BadStep& bad, const SafetyRecord& record, const ReactionLimits& limits) {
+  const auto& [config, microbatch, computes_in_fp32] = limits;
+  if (bad.trouble == Trouble::kOutOfMemory) {
+    return 2 * record.parts_at(bad.step) <= microbatch ? Reaction::kSplitBatches : Reaction::kStop;
   }
-  record.rate_cuts.push_back({step, config.rate_cut});
-  ++record.cuts;
-  return record;
+  if (bad.trouble == Trouble::kNotFinite && record.skips(bad.step) < config.most_skipped_steps)
+    return Reaction::kSkipStep;
+  if (record.cuts(bad.step) < config.most_rate_cuts) return Reaction::kLowerRate;
+  const bool may_react = config.most_rate_cuts > 0;
+  return may_react && !computes_in_fp32 && !record.full_precision ? Reaction::kFullPrecision : Reaction::kStop;
 }
 
-SafetyRecord after_epoch(SafetyRecord record, std::int64_t step) {
-  std::erase_if(record.skipped_steps, [&](std::int64_t skipped) { return skipped < step; });
-  const double factor = record.rate_factor(step);
-  record.rate_cuts.clear();
-  if (factor != 1) record.rate_cuts.push_back({0, factor});
-  record.skips = record.cuts = 0;
-  return record;
+}  // namespace
+
+ReactionRecord next_reaction(const BadStep& bad, const SafetyRecord& record, const ReactionLimits& limits) {
+  ReactionRecord next{record.reactions + 1, reaction_to(bad, record, limits), bad.step, 0};
+  if (next.reaction == Reaction::kLowerRate) next.value = limits.config.rate_cut;
+  if (next.reaction == Reaction::kSplitBatches) next.value = 2.0 * static_cast<double>(record.parts_at(bad.step));
+  return next;
+}
+
+bool needs_checkpoint(const BadStep& bad, const ReactionRecord& reaction) {
+  return bad.trouble != Trouble::kNotFinite || reaction.reaction == Reaction::kFullPrecision;
 }
 
 }  // namespace esper::tolaria

@@ -1,35 +1,45 @@
 #pragma once
-// What a run does about a step that went wrong. A pure function; any thread.
+// What a run does about trouble. Pure functions; any thread.
 
 #include <cstdint>
 #include <string>
 
-#include "config/run_config.h"
+#include "config/safety_config.h"
 #include "tolaria/run/safety_record.h"
 
 namespace esper::tolaria {
 
+enum class Trouble {
+  kNotFinite,    // a step's loss or gradient
+  kOutOfMemory,  // a step could not be computed
+  kBadEpoch,     // its losses (loss_watch.h)
+};
+
 struct BadStep {
-  std::int64_t step = 0;    // of the run
+  std::int64_t step = 0;    // of the run; of a bad epoch: the first one after the last good state
   std::string reason;       // "batch.0.inputs is not finite"
   bool is_of_data = false;  // the batch itself holds a number that is not finite
+  Trouble trouble = Trouble::kNotFinite;
 };
 
-// In the order in which they are tried. Each follows a return to the state from before the step: steps up to it are
-// trained again with the same bits, so only it and what follows differ.
-enum class Reaction {
-  kSkipStep,   // its samples are passed over
-  kLowerRate,  // from it on, every learning rate is lower
-  kStop,       // the run has diverged
+// What bounds the reactions, besides the record.
+struct ReactionLimits {
+  const config::SafetyConfig& config;
+  std::int64_t microbatch = 1;   // samples
+  bool computes_in_fp32 = true;  // fp16 counts as such: its scaler lowers the scale instead
 };
 
-// safety.most_skipped_steps and safety.most_rate_cuts say how often since the last epoch that ended well.
-Reaction next_reaction(const SafetyRecord& record, const config::SafetyConfig& config);
+// The next of the reactions that are declared for this trouble, in this order:
+//   not finite      the step is skipped, then the learning rate lowered, then the precision raised, then the run stops
+//   out of memory   the microbatches are halved, as long as they can be, then the run stops
+//   bad epoch       the learning rate is lowered, then the precision raised, then the run stops
+// safety.most_skipped_steps and safety.most_rate_cuts say how often since the last epoch that ended well. Each follows
+// a return to a state from before the trouble. After the first two, steps up to it are trained again with the same
+// bits, so only what follows differs.
+ReactionRecord next_reaction(const BadStep& bad, const SafetyRecord& record, const ReactionLimits& limits);
 
-// The record after that reaction to that step. Not of kStop.
-SafetyRecord after_reaction(SafetyRecord record, Reaction reaction, std::int64_t step,
-                            const config::SafetyConfig& config);
-// After an epoch that ended well, before `step`: what is past is dropped, and reactions are counted from 0 again.
-SafetyRecord after_epoch(SafetyRecord record, std::int64_t step);
+// Whether the run goes on from a checkpoint, composed anew: with networks and lanes of another precision or size of
+// batch, or from before the last epoch. Else the copy in memory is enough.
+bool needs_checkpoint(const BadStep& bad, const ReactionRecord& reaction);
 
 }  // namespace esper::tolaria

@@ -1,6 +1,7 @@
 // `esper bench` and `esper baseline` as a user runs them, on few rounds.
 #include <signal.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
@@ -90,6 +91,11 @@ TEST_CASE("bench reports lanes, epochs, ratios and noise, and writes the drills'
   }
   const auto timeout = read_json(folder / "tolaria_tamiyo_timeout.json");
   CHECK(timeout["tolaria"]["metrics"].at("tolaria.timeout.tamiyo_total").get<double>() > 0);
+  const auto rollback = read_json(folder / "tolaria_rollback_deadline.json").at("tolaria").at("events");
+  for (const char* name : {"tolaria.rollback.restored", "tolaria.emergency.halt"}) {
+    CAPTURE(name);
+    CHECK(std::ranges::count_if(rollback, [&](const auto& event) { return event.at("description") == name; }) == 1);
+  }
   const auto metadata = read_json(folder / "metadata.json");
   for (const char* key : {"python_version", "platform", "cpu_count", "cuda_devices", "cuda_name"})
     CHECK(metadata.contains(key));

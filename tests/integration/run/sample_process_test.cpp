@@ -1,7 +1,11 @@
 // Whole runs on samples that a program produces.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
+#include <csignal>
 #include <fstream>
+#include <thread>
 
 #include "run_record.h"
 #include "run_room.h"
@@ -88,6 +92,45 @@ TEST_CASE("a program that dies in the middle of a run ends it with the data's ex
   INFO(finished.out << finished.err);
   CHECK(finished.exit_code == 3);
   CHECK_THAT(finished.err, ContainsSubstring("(train): it has ended") && ContainsSubstring("exit status 9"));
+}
+
+TEST_CASE("a signal while a batch is waited for saves and stops at once, and the run goes on with that batch") {
+  const std::string workers = GENERATE("data.workers=0", "data.workers=2");
+  CAPTURE(workers);
+  const DataRoom room;
+  const fs::path hang = room.path / "hang", hangs = room.path / "hangs";
+  const auto script = room.write("hanging.py", "import sys; sys.path.insert(0, '" + kFolder +
+                                                   "'); sys.dont_write_bytecode = True\nimport os, time, samples\n"
+                                                   "batch = samples.Samples.batch\n"
+                                                   "def hanging(self, epoch, first, size):\n"
+                                                   "    if epoch == 1 and first == 80 and os.path.exists('" +
+                                                   hang.string() + "'):\n        open('" + hangs.string() +
+                                                   "', 'w').close()\n        time.sleep(3600)\n"
+                                                   "    return batch(self, epoch, first, size)\n"
+                                                   "samples.Samples.batch = hanging\nsamples.main()\n");
+  const Words settings = {"--set", "data.command=[python3, " + script + "]", workers};
+  REQUIRE(
+      room.as_user("alice", Words{"train", "--config", room.config, "--run-dir", room.folder} + settings).exit_code ==
+      0);
+  std::ofstream{hang};
+  const auto stopped = room.run("stopped");
+  RunningProgram program(Words{binary(), "train", "--config", room.config, "--run-dir", stopped} + settings,
+                         {"XDG_STATE_HOME=" + (room.path / "alice").string()});
+  while (!fs::exists(hangs) && !program.has_ended()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // until the batches before are trained
+  const auto begin = std::chrono::steady_clock::now();
+  program.send(SIGTERM);
+  const Finished finished = program.wait();
+  INFO(finished.out << finished.err);
+  CHECK(finished.exit_code == 143);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));  // safety.data_deadline is a minute
+  REQUIRE_FALSE(checkpoints_of(stopped).empty());
+  const auto progress = state_of(stopped, checkpoints_of(stopped).back())["progress"];
+  CHECK(progress["epoch"] == 1);
+  CHECK(progress["batch"] == 2);
+  fs::remove(hang);
+  REQUIRE(room.as_user("alice", {"train", "--resume", stopped}).exit_code == 0);
+  check_equal(record_of(stopped), record_of(room.folder), Telemetry::kMayLack);
 }
 
 }  // namespace esper::test::sample_process_test

@@ -78,6 +78,14 @@ TEST_CASE("npy: damaged headers and sizes are refused with the byte") {
              ContainsSubstring("3 classes for 2 samples"));
 }
 
+TEST_CASE("npy: a header with one key twice in place of another is refused") {
+  constexpr std::string_view kOrder = "'fortran_order': False", kShape = "'shape': (1,)         ";
+  static_assert(kOrder.size() == kShape.size());
+  auto twice = kFloats;  // would be [1, 2, 3]
+  std::copy(kShape.begin(), kShape.end(), std::search(twice.begin(), twice.end(), kOrder.begin(), kOrder.end()));
+  CHECK_THAT(complaint(twice, kLabels), ContainsSubstring("damaged .npy header: a key twice"));
+}
+
 TEST_CASE("npy: numbers that are not finite and impossible classes are bad samples") {
   const auto x = npy("<f4", "(3, 1)", raw<float>({1, NAN, 3}));
   const auto y = npy("<f8", "(3,)", raw<double>({0, 1, 0.5}));

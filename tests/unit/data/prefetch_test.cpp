@@ -134,6 +134,27 @@ TEST_CASE("waiting has a deadline, and a late item is still given") {
   CHECK(take_number(prefetch) == 8);
 }
 
+TEST_CASE("an item that is given up while it is waited for comes later") {
+  std::latch go_on(1);
+  Prefetch<Item> prefetch(1, 2, [&](std::int64_t number) {
+    go_on.wait();
+    return Item(number);
+  });
+  prefetch.start(7, kNoEnd);
+  std::atomic<bool> is_given_up{false};
+  std::thread impatient([&] {
+    std::this_thread::sleep_for(50ms);
+    is_given_up = true;
+  });
+  CHECK_FALSE(prefetch.take(esper::test::kPatience, [&] { return is_given_up.load(); }));
+  CHECK(is_given_up);
+  impatient.join();
+  go_on.count_down();
+  CHECK(take_number(prefetch) == 7);
+  while (Item::alive == 0) std::this_thread::yield();
+  CHECK(prefetch.take(esper::test::kPatience, [] { return true; })->number() == 8);  // it is there, so nothing waits
+}
+
 TEST_CASE("it can be destroyed at any moment: threads and items are gone, and nothing is being made") {
   enum class Moment { kIdle, kStarted, kMaking, kReady, kTaken, kFailed, kStopped, kThreadsEnded };
   constexpr int kThreads = 8;

@@ -4,11 +4,14 @@
 
 #include <fmt/core.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
+#include <thread>
 
+#include "base/interrupt.h"
 #include "data/loading/loader.h"
 #include "support/patience.h"
 #include "unit/data/test_files.h"
@@ -102,6 +105,32 @@ TEST_CASE("process: a program gives batches, epoch after epoch") {
   CHECK(!torch::equal(batches[0].inputs, batches[6].inputs));
   const auto left = batches[0].inputs.index({batches[0].targets == 0});
   CHECK(left.mean().item<float>() < -0.5);
+}
+
+TEST_CASE(
+    "process: a signal that asks for a stop ends the wait for a batch at once, and the loader stays where it was") {
+  const auto hangs = going_wrong(
+      "time.sleep(600 if asked['index'] == 2 else 0); send({'epoch': asked['epoch'], 'index': asked['index'], 'size': "
+      "asked['size']}, content)");
+  for (const int workers : {0, 1}) {
+    CAPTURE(workers);
+    const auto splits = load(hangs);
+    Loader loader(splits.train, {}, loading(workers));
+    REQUIRE(loader.next());
+    REQUIRE(loader.next());
+    base::Interrupt interrupt;
+    interrupt.begin_saving();
+    std::jthread signal([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      ::kill(::getpid(), SIGTERM);
+    });
+    const auto begin = std::chrono::steady_clock::now();
+    CHECK_FALSE(loader.next());
+    CHECK(std::chrono::steady_clock::now() - begin < esper::test::kPatience / 2);
+    CHECK(base::Interrupt::requested() == SIGTERM);
+    CHECK(loader.place().epoch == 0);
+    CHECK(loader.place().batch == 2);
+  }
 }
 
 TEST_CASE("process: a loader that seeks sees what one sees that came there, whoever fetches") {

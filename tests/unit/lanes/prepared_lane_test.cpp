@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "support/lane_cases.h"
+#include "support/lane_steps.h"
 
 namespace esper::test::prepared_lane_test {
 
@@ -52,6 +52,33 @@ TEST_CASE("replay equals eager under fp16's loss scale, a skipped step included"
   LaneCase c = lane_cases()[1];
   c.compute = torch::kHalf;
   check_same_bits(c, 1, 20);
+}
+
+TEST_CASE("so it does where a forward with batch norm overflows, which leaves no trace") {
+  at::set_num_threads(1);
+  LaneCase c = lane_case("cnn_fp16", config::HostKind::kCnn, leyline::image_shape(1, 12, 12, 10), 8);
+  c.compute = torch::kHalf;
+  c.config.host.blocks = 2;
+  c.config.host.pool_layers = 1;
+  const auto batches = make_batches(c, 2);
+  auto spoilt = make_batches(c, 2);
+  spoilt.back().inputs.mul_(1e12);
+  std::vector<std::unique_ptr<step::Model>> models;
+  for (const Lane kind : {Lane::kEager, Lane::kReplay}) {
+    models.push_back(make_model(c));
+    step::Model& model = *models.back();
+    model.state.loss_scale.scale.fill_(128);
+    const auto lane = lanes::prepare_lane(model, kind, batches, torch::kCPU, nullptr);
+    REQUIRE(lane.refusal.empty());
+    lane.step(batches);
+    std::vector<torch::Tensor> before;
+    for (const auto& [id, tensor] : model.network.buffers()) before.push_back(tensor.clone());
+    lane.step(spoilt);
+    CHECK(model.state.loss_scale.scale.item<double>() == 64);
+    for (std::size_t i = 0; i < before.size(); ++i) CHECK(at::equal(before[i], model.network.buffers()[i].tensor));
+  }
+  CHECK(tests::same_bits(*models.front(), *models.back()));
+  CHECK(step::read_metrics(models.back()->state).loss == step::read_metrics(models.front()->state).loss);
 }
 
 TEST_CASE("making a lane ready leaves the model as it was") {

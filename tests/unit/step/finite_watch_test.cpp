@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <limits>
 
 #include "support/step_fixture.h"
@@ -47,6 +48,56 @@ TEST_CASE("one that is not finite in the parameters trips it, too, and is named"
   watch.begin(bench.state);
   bench.step(batch);
   CHECK(watch.is_tripped(bench.state));
+}
+
+TEST_CASE("a loss that is not finite trips it, though every gradient is") {
+  auto settings = plain_sgd();
+  settings.loss.kind = config::LossKind::kHuber;  // its gradient is at most huber_delta
+  const auto batch_with = [](double target) {
+    return std::vector<step::Microbatch>{{samples(8).inputs, at::full({8, 4}, target)}};
+  };
+  Bench bench(settings);
+  step::FiniteWatch watch;
+  watch.begin(bench.state);
+  bench.step(batch_with(1));
+  CHECK_FALSE(watch.is_tripped(bench.state));
+  bench.step(batch_with(3e38));  // a single one is finite, their sum is not
+  CHECK(watch.is_tripped(bench.state));
+  CHECK(bench.state.gradients.isfinite().all().item<bool>());
+}
+
+TEST_CASE("one element of a gradient that is not finite trips it") {
+  const auto group = GENERATE(0, 1);
+  Bench bench(adamw(), Grouping::kTwo);
+  step::FiniteWatch watch;
+  watch.begin(bench.state);
+  bench.step({samples(8)});
+  REQUIRE_FALSE(watch.is_tripped(bench.state));
+  const torch::Tensor element = bench.state.groups[static_cast<std::size_t>(group)].parameters.views[0].view(-1)[2];
+  step::train_step(bench.state, bench.settings, std::vector{samples(8)},
+                   [&](const torch::Tensor& inputs, kasmina::SlotTaps*) {
+                     // 0, with an infinite slope along the element.
+                     return bench.net.forward(inputs) + at::sqrt(element - element.detach());
+                   });
+  CHECK(watch.is_tripped(bench.state));
+  CHECK(at::isfinite(bench.state.gradients).logical_not().sum().item<std::int64_t>() >= 1);
+}
+
+TEST_CASE("each step of a burst trips it, once it watches anew, and none after the burst") {
+  const int length = GENERATE(1, 10, 100);
+  Bench bench(plain_sgd());
+  const auto good = snapshot(bench.state);
+  step::FiniteWatch watch;
+  for (int i = 0; i < length + 5; ++i) {
+    CAPTURE(i);
+    watch.begin(bench.state);
+    const bool is_bad = i < length;
+    bench.step({is_bad ? with(samples(8, i), kNaN) : samples(8, i)});
+    REQUIRE(watch.is_tripped(bench.state) == is_bad);
+    if (!is_bad) continue;
+    const at::NoGradGuard no_grad;  // as a run does that goes back
+    for (const auto& [id, tensor] : step::named_tensors(bench.state)) torch::Tensor(tensor).copy_(good.at(id));
+  }
 }
 
 TEST_CASE("what went wrong before the watch began does not trip it") {

@@ -8,8 +8,11 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/fault.h"
 #include "support/patience.h"
 #include "support/scripted_controller.h"
+#include "tamiyo/heuristic.h"
+#include "unit/tamiyo/simulated_run.h"
 
 namespace esper::test::consultation_test {
 
@@ -68,6 +71,40 @@ class Faulty final : public leyline::Controller {
   std::function<void(int)> saving_;
   bool decided_ = false;
   mutable int calls_ = 0;
+};
+
+// Its state is how often it was asked.
+class Counting final : public leyline::Controller {
+ public:
+  explicit Counting(std::function<void(const Observation&)> before) : before_(std::move(before)) {}
+  Decision decide(const Observation& seen) override {
+    before_(seen);
+    return {{}, "question " + std::to_string(++asked_)};
+  }
+  std::string save_state() const override { return "{\"asked\":" + std::to_string(asked_) + "}"; }
+  void load_state(const std::string& text) override { asked_ = std::stoi(text.substr(text.find(':') + 1)); }
+
+ private:
+  std::function<void(const Observation&)> before_;
+  int asked_ = 0;
+};
+
+// Another's decisions; after each, something happens.
+class Slow final : public leyline::Controller {
+ public:
+  Slow(std::unique_ptr<leyline::Controller> other, std::function<void()> after)
+      : other_(std::move(other)), after_(std::move(after)) {}
+  Decision decide(const Observation& seen) override {
+    auto decision = other_->decide(seen);
+    after_();
+    return decision;
+  }
+  std::string save_state() const override { return other_->save_state(); }
+  void load_state(const std::string& text) override { other_->load_state(text); }
+
+ private:
+  std::unique_ptr<leyline::Controller> other_;
+  std::function<void()> after_;
 };
 
 }  // namespace
@@ -141,6 +178,64 @@ TEST_CASE("a late answer is dropped; the controller is not asked again before it
   CHECK(answer.decision.reason == "epoch 3");
   CHECK(consultation.state() == "{\"epoch\":3}");
   CHECK(consultation.figures().late_answers == 1);
+}
+
+TEST_CASE("before its next question the controller has forgotten the one that it answered too late") {
+  Barrier barrier;
+  auto counting = std::make_unique<Counting>([opened = barrier.opened](const Observation& seen) {
+    if (seen.current_epoch == 2) opened.wait();
+  });
+  Consultation consultation(std::move(counting), base::Clock(), milliseconds(500));
+  CHECK(consultation.ask(after_epoch(1)).decision.reason == "question 1");
+  CHECK(consultation.ask(after_epoch(2)).kind == Kind::kLate);
+  barrier.open();
+  const auto answer = ask_when_free(consultation, after_epoch(3));
+  CHECK(answer.decision.reason == "question 2");
+  CHECK(consultation.state() == "{\"asked\":2}");
+  CHECK(consultation.figures().late_answers == 1);
+}
+
+TEST_CASE("so has one whose answer is taken for late") {
+  Consultation consultation(std::make_unique<Counting>([](const Observation&) {}), base::Clock(), seconds(160));
+  CHECK(consultation.ask(after_epoch(1)).kind == Kind::kDecided);
+  base::fault::arm("tamiyo.late");
+  CHECK(consultation.ask(after_epoch(2)).kind == Kind::kLate);
+  base::fault::disarm_all();
+  CHECK(consultation.state() == "{\"asked\":1}");
+  CHECK(consultation.ask(after_epoch(3)).decision.reason == "question 2");
+}
+
+TEST_CASE("the heuristic does not take the germination of a late decision for one that was refused") {
+  const auto time = std::make_shared<base::ManualTime>();
+  config::HeuristicConfig config;
+  config.window_epochs = 1;
+  bool is_slow = false;
+  auto heuristic = std::make_unique<tamiyo::HeuristicController>(config, config::GrowthConfig{}, 1000);
+  const auto* asked = heuristic.get();
+  Consultation consultation(std::make_unique<Slow>(std::move(heuristic),
+                                                   [&] {
+                                                     if (is_slow) time->advance(seconds(9));
+                                                   }),
+                            base::Clock(time), seconds(2), Pace::kImmediate);
+  tamiyo::SimulatedRun run({"good"});
+  for (int epoch = 1; epoch < 5; ++epoch) {
+    run.end_epoch();
+    REQUIRE(consultation.ask(run.now).decision.commands.empty());
+  }
+  const auto before = consultation.state();
+  is_slow = true;
+  run.end_epoch();
+  CHECK(consultation.ask(run.now).kind == Kind::kLate);
+  CHECK(asked->save_state().find("\"germinations\":1") != std::string::npos);  // it had decided to
+  CHECK(consultation.state() == before);
+
+  is_slow = false;
+  run.end_epoch();
+  const auto answer = consultation.ask(run.now);
+  CHECK(answer.decision.reason.find("did not germinate") == std::string::npos);
+  REQUIRE_FALSE(answer.decision.commands.empty());
+  CHECK(answer.decision.commands.front().seed_operation->operation == leyline::SeedOperation::kGerminate);
+  CHECK(consultation.state().find("\"penalties\":{}") != std::string::npos);
 }
 
 TEST_CASE("between question and answer the state is the one before, and what came meanwhile is in time") {

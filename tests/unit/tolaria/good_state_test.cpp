@@ -1,7 +1,9 @@
 // Growth that goes wrong in a run on real data: it is refused or undone with a named reason, the run goes on, and
 // nothing is half applied.
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
 #include <cmath>
 #include <csignal>
 #include <functional>
@@ -11,6 +13,7 @@
 
 #include "base/error.h"
 #include "config/loading/load.h"
+#include "support/armed_fault.h"
 #include "support/failing_allocator.h"
 #include "support/run_fixture.h"
 
@@ -264,7 +267,75 @@ TEST_CASE("where no seed grows, the run goes back before the bad step, passes it
   CHECK(skipped[0].attributes.at("epoch") == "3");
   CHECK(skipped[0].attributes.at("reason").find("host.") == 0);
   CHECK(it.events("tolaria.rollback.restored").size() == 1);
-  CHECK(it.progress.safety == tolaria::SafetyRecord());
+  CHECK(it.progress.safety.reactions == 1);
+  CHECK(it.progress.safety.skipped_steps.empty());
+  CHECK(it.progress.safety.failed_epochs == 0);
+  CHECK(it.progress.safety.good_step == it.progress.step);
+  const auto journal = it.journal();
+  CHECK(std::ranges::count_if(journal, [](const auto& record) {
+          return record.find(R"("reaction":"skip_step")") != std::string::npos;
+        }) == 1);
+}
+
+TEST_CASE("a step that does not fit into memory is undone, and the run goes back with smaller microbatches") {
+  const ArmedFault fault("tolaria.step_memory", 15);
+  SmallRun it(digits_config(4));
+  const auto outcome = it.go();
+  REQUIRE(outcome.kind == Kind::kGoBack);
+  REQUIRE(outcome.back);
+  CHECK((outcome.back->reaction == tolaria::ReactionRecord{1, tolaria::Reaction::kSplitBatches, 14, 2}));
+  CHECK(outcome.back->newest_step == 14);
+  CHECK(it.events("tolaria.batches_split").size() == 1);
+  // What went well before is on the disk.
+  CHECK(newest_checkpoint(it).info.step == it.progress.step);
+  CHECK(it.progress.step <= 14);
+}
+
+TEST_CASE("a step in smaller microbatches learns what the whole one does, but for rounding") {
+  SmallRun whole(digits_config(2)), split(digits_config(2));
+  split.progress.safety.parts = 3;
+  REQUIRE(whole.go().kind == Kind::kDone);
+  REQUIRE(split.go().kind == Kind::kDone);
+  const auto reference = whole.bits(), found = split.bits();
+  for (const auto& [id, tensor] : reference) {
+    if (!tensor.is_floating_point() || id.starts_with("metrics.")) continue;
+    CAPTURE(id);
+    CHECK(at::allclose(tensor, found.at(id), 1e-3, 1e-4));
+  }
+  CHECK(whole.values("tolaria.training.samples_per_s").size() == 2);
+  CHECK(whole.values("tolaria.training.steps_total") == split.values("tolaria.training.steps_total"));
+}
+
+TEST_CASE("a return that takes longer than its deadline is reported, and halts a run that says so, saved") {
+  for (const bool halts : {false, true}) {
+    auto config = digits_config(4);
+    config.safety.rollback_deadline = std::chrono::milliseconds(50);
+    config.safety.emergency.halt_on_late_rollback = halts;
+    const ArmedFault slow("tolaria.rollback_slow"), bad("tolaria.nan_input", 15);
+    SmallRun it(config);
+    const auto outcome = it.go();
+    CHECK(outcome.kind == (halts ? Kind::kHalted : Kind::kDone));
+    CHECK(it.events("tolaria.emergency.escalated").size() == 1);
+    CHECK(it.events("tolaria.emergency.halt").size() == (halts ? 1 : 0));
+    if (halts) {
+      CHECK(exit_code_of(outcome) == base::ExitCode::kTryAgain);
+      CHECK(newest_checkpoint(it).info.step == it.progress.step);
+    } else {
+      CHECK(it.values("tolaria.rollback.deadline_exceeded_total").back() == 1);
+    }
+  }
+}
+
+TEST_CASE("a state beyond the limit is not kept in memory, and the run goes back to a checkpoint instead") {
+  auto config = digits_config(4);
+  config.safety.snapshot_limit_mb = 1;
+  config.host.hidden = {1024, 256};  // over a megabyte
+  const ArmedFault bad("tolaria.nan_input", 15);
+  SmallRun it(config);
+  const auto outcome = it.go();
+  REQUIRE(outcome.kind == Kind::kGoBack);
+  CHECK((outcome.back->reaction->reaction == tolaria::Reaction::kSkipStep));
+  CHECK(it.events("tolaria.rollback.restore_failed").size() == 1);
 }
 
 TEST_CASE("where nothing may be done about a bad step, or no earlier state could be kept, it ends the run") {
@@ -289,11 +360,31 @@ TEST_CASE("where nothing may be done about a bad step, or no earlier state could
     CHECK(memory.fired());
     spoil(starved, "seed-0001", kNaN);
   };
-  CHECK(starved.go().kind == Kind::kDiverged);
+  CHECK(starved.go().kind == Kind::kGoBack);
   CHECK(starved.values("tolaria.rollback.fast_size_bytes").back() == 0);
   const auto failed = starved.events("tolaria.rollback.restore_failed");
   REQUIRE(failed.size() == 1);
   CHECK(failed[0].attributes.at("detail") == "no snapshot in memory");
+}
+
+TEST_CASE(
+    "a run that an error ends saves the last state that was good, and one that is resumed ends as if nothing was") {
+  auto config = digits_config(5);
+  config.checkpoint.every = {100, base::Length::Unit::kEpochs};
+  config.checkpoint.keep_best = false;
+  SmallRun whole(config, grows);
+  REQUIRE(whole.go().kind == Kind::kDone);
+  SmallRun it(config, grows);
+  it.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
+    if (packet.packet_id == epoch_packet(4)) throw std::runtime_error("a fault of the program");
+  };
+  CHECK_THROWS(it.go());
+  CHECK(it.saver.save_after(std::runtime_error("the same")));
+  const auto saved = newest_checkpoint(it);
+  CHECK(saved.info.epoch == 4);
+  SmallRun resumed(config, grows, saved);
+  REQUIRE(resumed.go().kind == Kind::kDone);
+  CHECK(differing(whole.bits(), resumed.bits()) == std::vector<std::string>{});
 }
 
 TEST_CASE("damage to the host itself is undone, while a seed grows with the epoch, and without one with the step") {

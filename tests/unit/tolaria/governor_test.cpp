@@ -6,45 +6,103 @@ namespace esper::test::governor_test {
 
 using namespace esper::tolaria;
 
+namespace {
+
+BadStep not_finite(std::int64_t step) { return {step, "host.weight is not finite"}; }
+BadStep out_of_memory(std::int64_t step) { return {step, "out of memory", false, Trouble::kOutOfMemory}; }
+BadStep bad_epoch(std::int64_t step) { return {step, "the loss is not finite", false, Trouble::kBadEpoch}; }
+
+Reaction react(SafetyRecord& record, const BadStep& bad, const ReactionLimits& limits) {
+  const auto next = next_reaction(bad, record, limits);
+  CHECK(next.number == record.reactions + 1);
+  CHECK(next.step == bad.step);
+  if (next.reaction != Reaction::kStop) record.apply(next);
+  return next.reaction;
+}
+
+}  // namespace
+
 TEST_CASE("steps are passed over, then the rate is lowered, then the run stops") {
   config::SafetyConfig config;
   config.most_skipped_steps = 2;
   config.most_rate_cuts = 1;
   SafetyRecord record;
-  for (const std::int64_t step : {40, 47}) {
-    REQUIRE(next_reaction(record, config) == Reaction::kSkipStep);
-    record = after_reaction(std::move(record), Reaction::kSkipStep, step, config);
-  }
+  for (const std::int64_t step : {40, 47}) CHECK(react(record, not_finite(step), {config}) == Reaction::kSkipStep);
   CHECK(record.skips_step(40));
   CHECK_FALSE(record.skips_step(41));
-  REQUIRE(next_reaction(record, config) == Reaction::kLowerRate);
-  record = after_reaction(std::move(record), Reaction::kLowerRate, 50, config);
+  CHECK(react(record, not_finite(50), {config}) == Reaction::kLowerRate);
   CHECK(record.rate_factor(49) == 1);
   CHECK(record.rate_factor(50) == 0.5);
-  CHECK(next_reaction(record, config) == Reaction::kStop);
+  CHECK(react(record, not_finite(50), {config}) == Reaction::kStop);
+}
+
+TEST_CASE("a run in bf16 goes on in fp32 before it stops, once") {
+  const config::SafetyConfig config;
+  const ReactionLimits limits{config, 8, false};
+  SafetyRecord record;
+  const std::vector<Reaction> expected{Reaction::kLowerRate, Reaction::kLowerRate, Reaction::kFullPrecision,
+                                       Reaction::kStop};
+  for (const Reaction reaction : expected) CHECK(react(record, bad_epoch(60), limits) == reaction);
+  CHECK(record.full_precision);
+  CHECK(record.failed_epochs == 3);
+}
+
+TEST_CASE("where memory runs out microbatches are halved as long as they can be") {
+  const config::SafetyConfig config;
+  const ReactionLimits limits{config, 7};
+  SafetyRecord record;
+  CHECK(record.parts_at(9) == 1);
+  CHECK(react(record, out_of_memory(9), limits) == Reaction::kSplitBatches);
+  CHECK(record.parts_at(8) == 1);
+  CHECK(record.parts_at(9) == 2);
+  CHECK(react(record, out_of_memory(9), limits) == Reaction::kSplitBatches);
+  CHECK(record.parts_at(9) == 4);
+  CHECK(react(record, out_of_memory(9), limits) == Reaction::kStop);
+  record.end_epoch(20);
+  CHECK(record.splits.empty());
+  CHECK(record.parts_at(20) == 4);
 }
 
 TEST_CASE("an epoch that ends well clears the counts, and keeps the lower rate") {
-  config::SafetyConfig config;
+  const config::SafetyConfig config;
   SafetyRecord record;
-  record = after_reaction(std::move(record), Reaction::kSkipStep, 40, config);
-  record = after_reaction(std::move(record), Reaction::kLowerRate, 45, config);
-  record = after_reaction(std::move(record), Reaction::kLowerRate, 45, config);
+  CHECK(react(record, not_finite(40), {config}) == Reaction::kSkipStep);
+  CHECK(react(record, not_finite(43), {config}) == Reaction::kSkipStep);
+  CHECK(react(record, not_finite(45), {config}) == Reaction::kLowerRate);
+  CHECK(react(record, not_finite(45), {config}) == Reaction::kLowerRate);
   CHECK(record.rate_factor(45) == 0.25);
-  const auto earlier = after_reaction(record, Reaction::kLowerRate, 30, config);
-  CHECK(earlier.rate_factor(30) == 0.5);
-  CHECK(earlier.rate_factor(45) == 0.125);
-  record = after_epoch(std::move(record), 60);
+  record.end_epoch(60);
   CHECK(record.skipped_steps.empty());
-  CHECK(record.rate_factor(0) == 0.25);
-  CHECK(next_reaction(record, config) == Reaction::kSkipStep);
-  CHECK(after_epoch(SafetyRecord(), 60) == SafetyRecord());
+  CHECK(record.rate_factor(60) == 0.25);
+  CHECK(record.failed_epochs == 0);
+  CHECK(react(record, not_finite(70), {config}) == Reaction::kSkipStep);
 }
 
-TEST_CASE("with nothing allowed a run stops at the first bad step") {
+TEST_CASE("reactions to steps of a later epoch, known from the journal, do not count before it") {
+  const config::SafetyConfig config;
+  SafetyRecord record;
+  record.apply({1, Reaction::kSkipStep, 90, 0});
+  record.apply({2, Reaction::kSkipStep, 95, 0});
+  CHECK(react(record, not_finite(40), {config}) == Reaction::kSkipStep);
+  record.end_epoch(60);
+  CHECK(record.skips_step(90));
+  CHECK(react(record, not_finite(99), {config}) == Reaction::kLowerRate);
+}
+
+TEST_CASE("with nothing allowed a run stops at once, in any precision") {
   config::SafetyConfig config;
   config.most_skipped_steps = config.most_rate_cuts = 0;
-  CHECK(next_reaction(SafetyRecord(), config) == Reaction::kStop);
+  SafetyRecord record;
+  CHECK(react(record, not_finite(3), {config, 8, false}) == Reaction::kStop);
+  CHECK(react(record, bad_epoch(3), {config, 8, false}) == Reaction::kStop);
+}
+
+TEST_CASE("only what changes how steps are computed, or undoes epochs, needs a checkpoint") {
+  CHECK_FALSE(needs_checkpoint(not_finite(1), {1, Reaction::kSkipStep, 1, 0}));
+  CHECK_FALSE(needs_checkpoint(not_finite(1), {1, Reaction::kLowerRate, 1, 0.5}));
+  CHECK(needs_checkpoint(not_finite(1), {1, Reaction::kFullPrecision, 1, 0}));
+  CHECK(needs_checkpoint(out_of_memory(1), {1, Reaction::kSplitBatches, 1, 2}));
+  CHECK(needs_checkpoint(bad_epoch(1), {1, Reaction::kLowerRate, 1, 0.5}));
 }
 
 }  // namespace esper::test::governor_test

@@ -133,6 +133,19 @@ TEST_CASE("what is unfinished at the end and not supported is removed, and the f
   CHECK(checkpoints_of(it).back().info.epoch == 5);
 }
 
+TEST_CASE("where the policy removes a seed at the end of the last epoch, the figures are of the network that is left") {
+  const auto culls_at_the_end = [](const Observation& seen) -> Decision {
+    if (seen.is_last) return {{seed_command(seen, SeedOperation::kCull, kSeed)}, "as the test says"};
+    return germinate_after_two(seen);
+  };
+  SettlingRun it(unfinished(100), culls_at_the_end);
+  REQUIRE(it.go().kind == Kind::kDone);
+  CHECK(kasmina::export_seed_states(it.model->network.state()).empty());
+  CHECK(it.events("tolaria.seed_settled").empty());
+  CHECK(it.progress.validation->loss == it.measure().running.loss);
+  CHECK(it.values("tolaria.validation.loss").back() != it.progress.validation->loss);  // the epoch's own
+}
+
 TEST_CASE("a seed that is not heard at the end is removed unmeasured") {
   auto config = unfinished(-100);
   config.growth.training = config::SeedTraining::kStraightThrough;

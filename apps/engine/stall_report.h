@@ -1,0 +1,24 @@
+#pragma once
+// What happens when a run makes no progress.
+
+#include <string>
+
+#include "base/clock.h"
+#include "config/safety_config.h"
+#include "leyline/telemetry_packet.h"
+#include "tolaria/safety/watchdog.h"
+
+namespace esper::engine {
+
+struct StallTarget {
+  const config::SafetyConfig& config;
+  std::string run_id;
+  base::Clock clock;
+  leyline::TelemetrySink& sink;
+};
+
+// Reports it, in telemetry and in the log. Ends the process with exit status 75 if safety.stop_when_stalled is set: its
+// threads cannot be told to stop, so nothing is saved, and the newest checkpoint stands. Any thread.
+void report_stall(const StallTarget& target, const tolaria::Stall& stall);
+
+}  // namespace esper::engine

@@ -1,0 +1,30 @@
+#include "base/text/problem.h"
+#include "esper/engine_loader.h"
+#include "esper/front.h"
+#include "esper/run_options.h"
+#include "history/bundle_config.h"
+#include "nissa/log.h"
+
+namespace esper {
+namespace {
+
+int repro(ReproRequest request) {
+  config::LoadedConfig loaded = history::read_config_of_bundle(request.bundle);
+  for (const auto& warning : loaded.warnings) nissa::log::warning(to_string(warning));
+  request.config = std::move(loaded.config);
+  return run_in_engine(request);
+}
+
+}  // namespace
+
+void add_repro(Front& front) {
+  CLI::App* command =
+      add_command(front.root, "repro", "Run the step of a bundle again and find where its numbers went wrong",
+                  "esper repro runs/digits-20260301-120000/bundles/step-000000037");
+  const auto request = std::make_shared<ReproRequest>();
+  command->add_option("bundle", request->bundle, "Folder in RUN/bundles")->required()->type_name("BUNDLE");
+  add_json_flag(*command, request->json);
+  command->callback([&front, request] { front.run = [request] { return repro(*request); }; });
+}
+
+}  // namespace esper

@@ -1,0 +1,35 @@
+#include "history/bundle_config.h"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+
+#include "history/run_config.h"
+#include "storage/confined_file_system.h"
+
+namespace esper::history {
+namespace {
+
+void require_bundle(base::FileSystem& files, const std::string& bundle) {
+  if (files.kind_of(bundle) == base::PathKind::kFolder) {
+    if (files.kind_of(bundle + "/" + kBundleStepFile) == base::PathKind::kFile) return;
+  }
+  throw base::Error(base::ExitCode::kConfig,
+                    fmt::format("{} is not a bundle: there is no {} in it; a run writes bundles into its folder {} "
+                                "(RUN/{}/{}) when a step goes wrong",
+                                bundle, kBundleStepFile, kBundlesFolder, kBundlesFolder, bundle_name(37)));
+}
+
+}  // namespace
+
+std::string bundle_name(std::int64_t step) { return fmt::format("step-{:09}", step); }
+
+config::LoadedConfig read_config_of_bundle(const std::string& bundle) {
+  storage::ConfinedFileSystem files(bundle, storage::Owner::kAnyone);
+  require_bundle(files, bundle);
+  const auto folder = std::filesystem::absolute(bundle).lexically_normal();
+  const auto run = (folder.has_filename() ? folder : folder.parent_path()).parent_path().parent_path();
+  return read_kept_config(bundle, (run / kRunHostFolder).string());
+}
+
+}  // namespace esper::history

@@ -1,0 +1,46 @@
+#include "storage/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/fault.h"
+#include "storage/posix_files.h"
+
+namespace esper::storage {
+namespace {
+
+using base::IoError;
+
+// A store into a hole of the file would end the process with SIGBUS where the disk is full.
+void allocate(int file, const std::string& path, std::size_t bytes) {
+  if (base::fault::hit("storage.map")) throw IoError("allocate", path, ENOSPC);
+  int error = EINTR;
+  while (error == EINTR) error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
+  if (error != 0) throw IoError("allocate", path, error);
+}
+
+}  // namespace
+
+MappedFile::MappedFile(const Beneath& folder, const std::string& path, std::size_t bytes) {
+  const base::Descriptor file = folder.open_file(path, O_RDWR | O_CREAT);
+  struct stat status{};
+  if (::fstat(file.number(), &status) < 0) throw IoError("get the size of", path, errno);
+  was_cleared_ = status.st_size != 0 && status.st_size != static_cast<off_t>(bytes);
+  if (was_cleared_ && retried([&] { return ::ftruncate(file.number(), 0); }) < 0) {
+    throw IoError("truncate", path, errno);
+  }
+  allocate(file.number(), path, bytes);
+  void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
+  if (memory == MAP_FAILED) throw IoError("map", path, errno);
+  bytes_ = {static_cast<std::byte*>(memory), bytes};
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) ::munmap(bytes_.data(), bytes_.size());
+}
+
+}  // namespace esper::storage

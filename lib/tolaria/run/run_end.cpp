@@ -1,0 +1,72 @@
+#include "tolaria/run/run_end.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/interrupt.h"
+#include "base/names.h"
+#include "base/signal_point.h"
+#include "leyline/telemetry.h"
+
+namespace esper::tolaria {
+
+using leyline::event;
+using leyline::Level;
+using End = RunOutcome::Kind;
+using namespace leyline::literals;
+
+RunOutcome RunEnd::finish(At at) {
+  RunOutcome outcome;
+  base::fault::signal_point("tolaria.ending");
+  if (at == At::kNoImprovement) {
+    const auto goal = base::name_of(facts_.config.training.early_stop_metric);
+    outcome = {End::kEarlyStopped, 0, fmt::format("validation {} no longer improves", goal)};
+    outbox_.emit(event("tolaria.early_stop"_event, Level::kInfo, {{"epoch", std::to_string(progress_.epoch)}}));
+  }
+  if (!saver_.save_last_state()) return not_saved();
+  return outcome;
+}
+
+// A buffer, like the variance of a normalisation, may overflow while the losses are still finite.
+RunOutcome RunEnd::not_saved() {
+  const auto& failure = saver_.failure();
+  if (failure && failure->not_finite) return diverged(failure->problem);
+  return {End::kNotSaved, 0, "the final state could not be saved" + (failure ? ": " + failure->problem : "")};
+}
+
+RunOutcome RunEnd::diverged(const std::string& reason, std::string_view advice) {
+  const auto epochs = static_cast<std::uint32_t>(facts_.config.epochs);
+  outbox_.emit(event("tolaria.diverged"_event, Level::kCritical,
+                     {{"epoch", std::to_string(std::min(progress_.epoch + 1, epochs))},
+                      {"step", std::to_string(progress_.step)},
+                      {"reason", reason}}));
+  saver_.record(reactions_over_json());
+  saver_.finish();
+  return {End::kDiverged, 0, fmt::format("{}; {}", reason, advice)};
+}
+
+RunOutcome RunEnd::out_of_memory(const std::string& reason, std::string_view advice) {
+  saver_.finish();
+  return {End::kOutOfMemory, 0, fmt::format("{}; {}", reason, advice)};
+}
+
+RunOutcome RunEnd::interrupted() {
+  const int signal = base::Interrupt::requested();
+  outbox_.emit(event("tolaria.interrupted"_event, Level::kWarning,
+                     {{"signal", std::to_string(signal)},
+                      {"epoch", std::to_string(progress_.epoch)},
+                      {"step", std::to_string(progress_.step)}}));
+  if (!saver_.save_last_state()) {
+    return {End::kNotSaved, signal, "interrupted, and the state could not be saved"};
+  }
+  return {End::kInterrupted, signal, fmt::format("interrupted by signal {} after saving", signal)};
+}
+
+RunOutcome RunEnd::halted(const std::string& reason) {
+  if (!saver_.save_last_state()) return {End::kNotSaved, 0, reason + "; and the state could not be saved"};
+  return {End::kHalted, 0, reason + "; the state is saved: go on with esper train --resume"};
+}
+
+}  // namespace esper::tolaria

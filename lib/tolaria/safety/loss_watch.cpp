@@ -1,0 +1,63 @@
+#include "tolaria/safety/loss_watch.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+namespace esper::tolaria {
+namespace {
+
+using Kind = LossVerdict::Kind;
+
+constexpr std::size_t kWindow = 20, kFewest = 10;
+constexpr double kSigmas = 6;
+constexpr std::int32_t kSuspectsInARow = 3;
+constexpr double kBetterThanGuessing = 0.6, kNearGuessing = 0.065;
+
+bool has_collapsed(double loss, std::int64_t num_classes, double mean) {
+  if (num_classes < 2) return false;
+  const double guessing = std::log(static_cast<double>(num_classes));
+  return mean < kBetterThanGuessing * guessing && std::abs(loss - guessing) < kNearGuessing * guessing;
+}
+
+}  // namespace
+
+LossVerdict judge_loss(double loss, std::int64_t num_classes, const SafetyRecord& record) {
+  LossVerdict verdict;
+  const auto& losses = record.losses;
+  if (losses.size() < kFewest) return verdict;
+  const auto count = static_cast<double>(losses.size());
+  verdict.mean = std::accumulate(losses.begin(), losses.end(), 0.0) / count;
+  double squares = 0;
+  for (const double value : losses) squares += (value - verdict.mean) * (value - verdict.mean);
+  verdict.deviation = std::sqrt(squares / count);
+  if (has_collapsed(loss, num_classes, verdict.mean)) {
+    verdict.kind = Kind::kBad;
+    verdict.reason =
+        fmt::format("the validation loss is that of guessing, {:.4g}, after {:.4g} on average", loss, verdict.mean);
+    return verdict;
+  }
+  const bool is_suspect =
+      loss > kLossBound && loss > kLossRatio * verdict.mean && loss > verdict.mean + kSigmas * verdict.deviation;
+  if (!is_suspect) return verdict;
+  const std::int32_t in_a_row = record.suspect_epochs + 1;
+  verdict.kind = in_a_row < kSuspectsInARow ? Kind::kSuspect : Kind::kBad;
+  verdict.reason = fmt::format("the validation loss is {:.4g} after {:.4g} +- {:.2g} on average, {} in a row", loss,
+                               verdict.mean, verdict.deviation, in_a_row);
+  return verdict;
+}
+
+void record_verdict(SafetyRecord& record, const LossVerdict& verdict, double loss, std::int64_t step) {
+  if (verdict.kind == Kind::kSuspect) {
+    ++record.suspect_epochs;
+    return;
+  }
+  record.suspect_epochs = 0;
+  record.good_step = step;
+  record.losses.push_back(loss);
+  if (record.losses.size() > kWindow) record.losses.erase(record.losses.begin());
+}
+
+}  // namespace esper::tolaria

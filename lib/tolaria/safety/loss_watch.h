@@ -1,0 +1,30 @@
+#pragma once
+// Whether a validation loss is one to go on from, by the losses of the epochs before. The rules are those of reference
+// 5.2: a loss is suspect above 12, three times the mean and six standard deviations above it, of a window of 20 good
+// epochs with at least 10; three suspect epochs in a row are a divergence. A classifier collapses where it was clearly
+// better than guessing (below 0.6 ln C on average over the window) and is now within 6.5 % of it. Pure; any thread.
+
+#include <cstdint>
+#include <string>
+
+#include "tolaria/run/safety_record.h"
+
+namespace esper::tolaria {
+
+// A finite validation loss counts as exploded above both limits.
+inline constexpr double kLossBound = 12.0;
+inline constexpr double kLossRatio = 3.0;
+
+struct LossVerdict {
+  enum class Kind { kGood, kSuspect, kBad } kind = Kind::kGood;
+  double mean = 0, deviation = 0;  // of the window
+  std::string reason;              // unless kGood
+};
+
+// num_classes: 0 where the task has none. The loss is finite.
+LossVerdict judge_loss(double loss, std::int64_t num_classes, const SafetyRecord& record);
+
+// After an epoch that did not fail, before `step`.
+void record_verdict(SafetyRecord& record, const LossVerdict& verdict, double loss, std::int64_t step);
+
+}  // namespace esper::tolaria

@@ -1,0 +1,102 @@
+#include "tolaria/safety/reactions.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "device/out_of_memory.h"
+#include "leyline/telemetry.h"
+
+namespace esper::tolaria {
+
+using leyline::event;
+using leyline::Level;
+using namespace leyline::literals;
+
+GoodState::Keeps when_to_keep(const RunFacts& facts) {
+  const auto& safety = facts.config.safety;
+  const bool reacts = safety.most_skipped_steps > 0 || safety.most_rate_cuts > 0;
+  const bool watches = facts.device.is_cpu() && facts.config.device.precision != config::Precision::kFp16;
+  return reacts && watches ? GoodState::Keeps::kAlways : GoodState::Keeps::kWhileSeedsGrow;
+}
+
+std::string_view Reactions::advice_for(const BadStep& bad) {
+  if (bad.trouble == Trouble::kOutOfMemory) return "lower data.batch_size, or the size of the network";
+  return bad.is_of_data ? "look for numbers in the data that are not finite: esper data show" : kLowerRateAdvice;
+}
+
+bool Reactions::has_checkpoint_before(std::int64_t step) const {
+  const auto saved = saver_.checkpoints();
+  if (saved.empty()) return step == 0;
+  return std::ranges::any_of(saved, [&](const CheckpointEntry& entry) { return entry.step <= step; });
+}
+
+// So that going back costs no more than to that state. Whatever fails, there is an earlier checkpoint.
+void Reactions::save_earlier_state() {
+  try {
+    saver_.save_last_state();
+  } catch (const std::exception& error) {
+    if (device::out_of_memory_message(error).empty()) throw;
+  }
+}
+
+Reactions::Next Reactions::react(const BadStep& bad) {
+  const ReactionLimits limits{facts_.config.safety, facts_.config.data.batch_size,
+                              settings_.compute_type != torch::kBFloat16};
+  const ReactionRecord reaction = next_reaction(bad, progress_.safety, limits);
+  const bool is_of_epoch = bad.trouble == Trouble::kBadEpoch;
+  if (reaction.reaction == Reaction::kStop) return Next::kStop;
+  if (is_of_epoch && !has_checkpoint_before(bad.step)) return Next::kStop;
+  const bool restored = !is_of_epoch && good_state_.put_back(bad.reason);
+  if (restored) {
+    SafetyRecord safety = std::move(progress_.safety);
+    history::SettingChanges changes = std::move(progress_.changes);  // those of this epoch hold
+    progress_ = good_state_.kept_progress();
+    progress_.changes = std::move(changes);
+    if (needs_checkpoint(bad, reaction)) save_earlier_state();
+    progress_.safety = std::move(safety);
+  }
+  progress_.safety.apply(reaction);
+  saver_.record(reaction_json(reaction));
+  report(reaction, bad);
+  emergency_.fail_epoch(progress_.safety.failed_epochs, bad.reason);
+  if (restored && !needs_checkpoint(bad, reaction)) return Next::kTrainAgain;
+  going_back_ = {reaction, bad.step};
+  return Next::kGoBack;
+}
+
+void Reactions::report(const ReactionRecord& reaction, const BadStep& bad) {
+  const std::string epoch = std::to_string(progress_.epoch + 1), step = std::to_string(bad.step);
+  switch (reaction.reaction) {
+    case Reaction::kSkipStep:
+      outbox_.emit(event("tolaria.step_skipped"_event, Level::kWarning,
+                         {{"epoch", epoch}, {"step", step}, {"reason", bad.reason}}));
+      break;
+    case Reaction::kSplitBatches:
+      outbox_.emit(event("tolaria.batches_split"_event, Level::kWarning,
+                         {{"epoch", epoch},
+                          {"step", step},
+                          {"parts", std::to_string(progress_.safety.parts_at(bad.step))},
+                          {"reason", bad.reason}}));
+      break;
+    case Reaction::kLowerRate:
+      outbox_.emit(event("tolaria.learning_rate_lowered"_event, Level::kWarning,
+                         {{"epoch", epoch},
+                          {"step", step},
+                          {"factor", fmt::format("{}", progress_.safety.rate_factor(bad.step))},
+                          {"reason", bad.reason}}));
+      break;
+    case Reaction::kFullPrecision:
+      outbox_.emit(event("tolaria.full_precision"_event, Level::kWarning,
+                         {{"epoch", epoch}, {"step", step}, {"reason", bad.reason}}));
+      break;
+    case Reaction::kStop:
+      break;
+  }
+  outbox_.flush();
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,62 @@
+#pragma once
+// Carries out what the governor decides about trouble: the run goes back to an earlier state, with a record of what is
+// done differently from then on. Training thread.
+
+#include <optional>
+#include <string_view>
+
+#include "tolaria/run/run_end.h"
+#include "tolaria/run/saver.h"
+#include "tolaria/safety/emergency.h"
+#include "tolaria/safety/good_state.h"
+#include "tolaria/safety/governor.h"
+
+namespace esper::tolaria {
+
+// Single steps are watched on the CPU, and not with fp16 (step/finite_watch.h), and only where something may be done
+// about them.
+GoodState::Keeps when_to_keep(const RunFacts& facts);
+
+class Reactions {
+ public:
+  // Borrows all of it.
+  Reactions(const RunFacts& facts, const step::StepSettings& settings, RunProgress& progress, GoodState& good_state,
+            Saver& saver, Outbox& outbox, Emergency& emergency)
+      : facts_(facts),
+        settings_(settings),
+        progress_(progress),
+        good_state_(good_state),
+        saver_(saver),
+        outbox_(outbox),
+        emergency_(emergency) {}
+  Reactions(const Reactions&) = delete;
+  Reactions& operator=(const Reactions&) = delete;
+
+  enum class Next {
+    kTrainAgain,  // from the state that the run went back to
+    kGoBack,      // the run is composed anew from a checkpoint: going_back() has from which
+    kStop,        // it has diverged, or does not fit into memory
+  };
+  // Reports what it does, and records it in the journal.
+  Next react(const BadStep& bad);
+  const GoBack& going_back() const { return going_back_; }
+  // Whether the run can be composed anew from there. Where it never saved, from its beginning.
+  bool has_checkpoint_before(std::int64_t step) const;
+  // What its user can do about a run that diverged in this step.
+  static std::string_view advice_for(const BadStep& bad);
+
+ private:
+  void save_earlier_state();
+  void report(const ReactionRecord& reaction, const BadStep& bad);
+
+  const RunFacts& facts_;
+  const step::StepSettings& settings_;
+  RunProgress& progress_;
+  GoodState& good_state_;
+  Saver& saver_;
+  Outbox& outbox_;
+  Emergency& emergency_;
+  GoBack going_back_;
+};
+
+}  // namespace esper::tolaria

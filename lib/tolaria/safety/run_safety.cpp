@@ -1,0 +1,138 @@
+#include "tolaria/safety/run_safety.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "base/error.h"
+#include "leyline/telemetry.h"
+#include "step/finite_watch.h"
+
+namespace esper::tolaria {
+
+using leyline::event;
+using leyline::Level;
+using namespace leyline::literals;
+using Verdict = LossVerdict::Kind;
+
+RunSafety::RunSafety(const Evaluation& evaluation, RunProgress& progress, Saver& saver, Outbox& outbox, RunEnd& end)
+    : evaluation_(evaluation),
+      progress_(progress),
+      outbox_(outbox),
+      end_(end),
+      saver_(saver),
+      emergency_(evaluation.facts.config.safety.emergency, evaluation.facts.clock, outbox),
+      good_state_(evaluation, progress, outbox, emergency_, when_to_keep(evaluation.facts)),
+      reactions_(evaluation.facts, evaluation.model.settings, progress, good_state_, saver, outbox, emergency_),
+      budgets_(evaluation.facts.config.safety.budget, outbox) {}
+
+// Runs of earlier versions did not record the good step.
+void RunSafety::begin(const std::optional<CameBack>& came_back) {
+  if (came_back) {
+    const auto& [reason, epoch, step, took] = *came_back;
+    good_state_.report_return({reason, epoch, step, took, "checkpoint"});
+  }
+  const std::int64_t accumulation = evaluation_.facts.config.step.accumulation;
+  const std::int64_t steps_of_epoch = (progress_.batch + accumulation - 1) / accumulation;
+  if (is_worth_saving())
+    progress_.safety.good_step = std::max(progress_.safety.good_step, progress_.step - steps_of_epoch);
+  if (step::first_not_finite(evaluation_.model.state, {}).empty()) good_state_.keep();
+}
+
+std::optional<RunOutcome> RunSafety::react(const BadStep& bad) {
+  switch (reactions_.react(bad)) {
+    case Reactions::Next::kTrainAgain:
+      return halted();
+    case Reactions::Next::kGoBack:
+      saver_.finish();
+      if (emergency_.is_halted()) {
+        return RunOutcome{RunOutcome::Kind::kHalted, 0, emergency_.reason() + "; the newest checkpoint stands", {}};
+      }
+      return RunOutcome{RunOutcome::Kind::kGoBack, 0, bad.reason, reactions_.going_back()};
+    case Reactions::Next::kStop:
+      break;
+  }
+  const auto advice = Reactions::advice_for(bad);
+  return bad.trouble == Trouble::kOutOfMemory ? end_.out_of_memory(bad.reason, advice)
+                                              : end_.diverged(bad.reason, advice);
+}
+
+RunOutcome RunSafety::fail_epoch(const std::string& reason) {
+  const auto outcome = react({progress_.safety.good_step, reason, false, Trouble::kBadEpoch});
+  ESPER_CHECK(outcome, "a bad epoch is trained again from a checkpoint only");
+  return *outcome;
+}
+
+std::optional<RunOutcome> RunSafety::go_before_epoch(const std::string& reason) {
+  if (!good_state_.is_within_epoch() || !good_state_.has_growing_seeds()) return {};
+  if (!reactions_.has_checkpoint_before(progress_.safety.good_step)) return {};
+  saver_.finish();
+  return RunOutcome{RunOutcome::Kind::kGoBack, 0, reason, GoBack{{}, progress_.safety.good_step}};
+}
+
+LossVerdict RunSafety::judge(const Measurements& measured) const {
+  const auto& facts = evaluation_.facts;
+  if (!facts.config.safety.watch_loss) return {};
+  return judge_loss(measured.running.loss, facts.num_classes, progress_.safety);
+}
+
+void RunSafety::end_epoch(const LossVerdict& verdict, const Measurements& measured, Decision decision) {
+  record_verdict(progress_.safety, verdict, measured.running.loss, progress_.step);
+  if (verdict.kind == Verdict::kSuspect) report_suspect(verdict, measured.running.loss);
+  if (!measured.undone.empty()) {
+    emergency_.fail_epoch(++progress_.safety.failed_epochs, measured.undone);
+  } else if (verdict.kind == Verdict::kGood) {
+    progress_.safety.end_epoch(progress_.step);
+    emergency_.end_good_epoch();
+  }
+  follow_decision(decision);
+  good_state_.keep();
+}
+
+void RunSafety::report_suspect(const LossVerdict& verdict, double loss) {
+  outbox_.emit(event("tolaria.loss_suspect"_event, Level::kWarning,
+                     {{"epoch", std::to_string(progress_.epoch)},
+                      {"loss", fmt::format("{}", loss)},
+                      {"mean", fmt::format("{}", verdict.mean)},
+                      {"deviation", fmt::format("{}", verdict.deviation)},
+                      {"epochs", std::to_string(progress_.safety.suspect_epochs)},
+                      {"reason", verdict.reason}}));
+}
+
+void RunSafety::follow_decision(Decision decision) {
+  const bool is_missing = decision == Decision::kMissing;
+  constexpr const char* kReason = "the policy did not decide";
+  if (is_missing) emergency_.raise(EmergencyLevel::kConservative, progress_.safety.failed_epochs, kReason);
+  if (std::exchange(is_conservative_, is_missing) == is_missing) return;
+  outbox_.emit(is_missing ? event("tolaria.conservative_mode_entered"_event, Level::kWarning, {{"reason", kReason}})
+                          : event("tolaria.conservative_mode_cleared"_event, Level::kInfo));
+}
+
+bool RunSafety::needs_checkpoint() const {
+  const auto& every = evaluation_.facts.config.checkpoint.every;
+  return every.unit == base::Length::Unit::kSteps && every.count > 0 && good_state_.has_growing_seeds();
+}
+
+void RunSafety::save_good_state() noexcept {
+  try {
+    if (!saver_.is_holding()) {
+      if (!good_state_.has_copy() || !good_state_.put_back("the run ends with an error")) return;
+      progress_ = good_state_.kept_progress();
+    }
+    saver_.save_last_state();
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the error that ends the run is the one to report
+  }
+}
+
+void RunSafety::check_times(double train_ms, double hook_ms) {
+  budgets_.check(progress_, train_ms, hook_ms, emergency_);
+}
+
+std::optional<RunOutcome> RunSafety::halted() {
+  if (!emergency_.is_halted()) return std::nullopt;
+  return end_.halted(emergency_.reason());
+}
+
+}  // namespace esper::tolaria

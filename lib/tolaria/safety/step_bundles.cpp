@@ -1,0 +1,86 @@
+#include "tolaria/safety/step_bundles.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/names.h"
+#include "config/writing/write.h"
+#include "history/bundle_config.h"
+#include "leyline/telemetry.h"
+#include "storage/file_tools.h"
+
+namespace esper::tolaria {
+namespace {
+
+using leyline::event;
+using leyline::Level;
+using namespace leyline::literals;
+
+// The cursor's own tensors, which may be views of what the loader fills again.
+std::vector<kasmina::NamedTensor> copies_of(std::span<const step::Microbatch> microbatches) {
+  std::vector<kasmina::NamedTensor> batch;
+  for (std::size_t i = 0; i < microbatches.size(); ++i) {
+    batch.push_back({fmt::format("batch.{}.inputs", i), microbatches[i].inputs});
+    batch.push_back({fmt::format("batch.{}.targets", i), microbatches[i].targets});
+  }
+  return copy_to_cpu(batch);
+}
+
+}  // namespace
+
+StepBundles::StepBundles(base::FileSystem& files, std::string run_folder, const RunFacts& facts,
+                         const RunProgress& progress, const Saver& saver, Outbox& outbox)
+    : files_(files),
+      run_folder_(std::move(run_folder)),
+      facts_(facts),
+      progress_(progress),
+      saver_(saver),
+      outbox_(outbox) {}
+
+std::string StepBundles::folder() const { return run_folder_ + "/" + history::kBundlesFolder; }
+
+bool StepBundles::has_room_for(std::int64_t step) {
+  if (files_.kind_of(folder()) != base::PathKind::kFolder) return true;
+  const auto entries = files_.list(folder());
+  const auto is_bundle = [](const auto& entry) { return entry.name.starts_with("step-"); };
+  return static_cast<std::size_t>(std::ranges::count_if(entries, is_bundle)) < kMostBundles &&
+         std::ranges::find(entries, history::bundle_name(step), &base::FolderEntry::name) == entries.end();
+}
+
+void StepBundles::keep(const BadStep& bad, std::span<const step::Microbatch> microbatches, config::Lane lane) {
+  kept_.reset();
+  try {
+    if (!has_room_for(bad.step)) return;
+    const double factor = progress_.safety.rate_factor(bad.step);
+    kept_ = Kept{{facts_.run_id, bad.step, progress_.epoch + 1, progress_.batch, facts_.batches_per_epoch, bad.reason,
+                  facts_.learning_rate(bad.step) * factor, factor, std::string(base::name_of(lane))},
+                 copies_of(microbatches)};
+  } catch (const std::exception& error) {
+    outbox_.emit(event("tolaria.bundle_failed"_event, Level::kWarning,
+                       {{"step", std::to_string(bad.step)}, {"reason", error.what()}}));
+  }
+}
+
+void StepBundles::cut() {
+  Kept kept = *std::exchange(kept_, std::nullopt);
+  const std::string step = std::to_string(kept.facts.step);
+  try {
+    write(std::move(kept));
+  } catch (const std::exception& error) {
+    outbox_.emit(event("tolaria.bundle_failed"_event, Level::kWarning, {{"step", step}, {"reason", error.what()}}));
+  }
+  outbox_.flush();
+}
+
+void StepBundles::write(Kept kept) {
+  const std::string path = folder() + "/" + history::bundle_name(kept.facts.step);
+  const StepBundle bundle{saver_.image(), std::move(kept.batch), std::move(kept.facts)};
+  storage::ensure_folder(files_, folder());
+  write_step_bundle(files_, path, bundle, config::resolved_yaml(facts_.config));
+  outbox_.emit(event("tolaria.bundle_cut"_event, Level::kWarning,
+                     {{"step", std::to_string(bundle.facts.step)}, {"path", path}, {"reason", bundle.facts.reason}}));
+}
+
+}  // namespace esper::tolaria

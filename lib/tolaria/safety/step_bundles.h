@@ -1,0 +1,60 @@
+#pragma once
+// Keeps what it takes to run a step that went wrong again: its batch from when it went wrong, and the state from when
+// the run, gone back, comes to that step again. Then both are written into a bundle, RUN/bundles/step-N
+// (checkpoint/step_bundle.h). Training thread.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/file_system.h"
+#include "kasmina/tensor/tensor_table.h"
+#include "step/train_step.h"
+#include "tolaria/checkpoint/step_bundle.h"
+#include "tolaria/run/outbox.h"
+#include "tolaria/run/run_facts.h"
+#include "tolaria/run/saver.h"
+#include "tolaria/safety/governor.h"
+
+namespace esper::tolaria {
+
+// A run has no more of them: the first steps that went wrong say most.
+inline constexpr std::size_t kMostBundles = 4;
+
+class StepBundles {
+ public:
+  // Borrows all but the name of the run folder.
+  StepBundles(base::FileSystem& files, std::string run_folder, const RunFacts& facts, const RunProgress& progress,
+              const Saver& saver, Outbox& outbox);
+  StepBundles(const StepBundles&) = delete;
+  StepBundles& operator=(const StepBundles&) = delete;
+
+  // The step that just went wrong, while the run's cursor is before it. Copies the batch.
+  void keep(const BadStep& bad, std::span<const step::Microbatch> microbatches, config::Lane lane);
+  // Before a step: writes the bundle if it is the one that was kept. A failure is reported, and the run goes on.
+  void come_to(std::int64_t step) {
+    if (kept_ && kept_->facts.step == step) cut();
+  }
+
+ private:
+  struct Kept {
+    StepFacts facts;
+    std::vector<kasmina::NamedTensor> batch;
+  };
+  std::string folder() const;
+  bool has_room_for(std::int64_t step);
+  void cut();
+  void write(Kept kept);
+
+  base::FileSystem& files_;
+  std::string run_folder_;
+  const RunFacts& facts_;
+  const RunProgress& progress_;
+  const Saver& saver_;
+  Outbox& outbox_;
+  std::optional<Kept> kept_;
+};
+
+}  // namespace esper::tolaria

@@ -1,0 +1,124 @@
+// What a run does about trouble is part of the run: killed and resumed, it ends with the same bits.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdlib>
+#include <string>
+
+#include "integration/run/run_record.h"
+#include "integration/run/run_room.h"
+
+namespace esper::test::trouble_test {
+
+using namespace esper::test;
+using Catch::Matchers::ContainsSubstring;
+namespace fs = std::filesystem;
+
+namespace {
+
+const Words kNoGrowth{"policy.kind=none", "growth.enabled=false"};
+
+Finished train_with(const RunRoom& room, const fs::path& run, const Words& assignments, const std::string& faults) {
+  Words words{"train", "--config", room.write("small.yaml", growing_config()), "--run-dir", run};
+  return run_esper(words + sets(assignments), {"ESPER_FAULTS=" + faults});
+}
+
+Finished resume_with(const fs::path& run, const std::string& faults) {
+  return run_esper({"train", "--resume", run}, {"ESPER_FAULTS=" + faults});
+}
+
+void require_done(const Finished& finished) {
+  INFO(finished.out << finished.err);
+  REQUIRE(finished.exit_code == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a step that went wrong for a reason outside of the run is passed over by the processes that follow, too") {
+  const RunRoom room;
+  const Words rare = kNoGrowth + Words{"checkpoint.every=16 steps"};
+  require_done(train_with(room, room.run("whole"), rare, "tolaria.nan_input@37"));
+  // 36 steps are trained again after the 37th of the process; then it is killed before its next checkpoint.
+  const auto killed = train_with(room, room.run("killed"), rare, "tolaria.nan_input@37,tolaria.training.kill@44");
+  REQUIRE(killed.exit_code == 128 + 9);
+  REQUIRE(events_of(room.run("killed"), "tolaria.step_skipped").size() == 1);
+  require_done(resume_with(room.run("killed"), ""));
+  CHECK(events_of(room.run("killed"), "tolaria.step_skipped").size() == 1);  // not met again
+  check_equal(record_of(room.run("killed")), record_of(room.run("whole")), Telemetry::kMayLack);
+}
+
+TEST_CASE("a run that went back to smaller microbatches keeps them when it is resumed") {
+  const RunRoom room;
+  require_done(train_with(room, room.run("whole"), kNoGrowth, "tolaria.step_memory@37"));
+  const auto stopped =
+      train_with(room, room.run("stopped"), kNoGrowth, "tolaria.step_memory@37,tolaria.training.term@70");
+  INFO(stopped.err);
+  REQUIRE(stopped.exit_code == 143);
+  require_done(resume_with(room.run("stopped"), ""));
+  check_equal(record_of(room.run("stopped")), record_of(room.run("whole")), Telemetry::kMayLack);
+  const auto split = events_of(room.run("whole"), "tolaria.batches_split");
+  REQUIRE(split.size() == 1);
+  CHECK(split[0]["attributes"]["parts"] == "2");
+}
+
+TEST_CASE("memory that is short in each size of microbatch ends the run with exit status 6 and the way out") {
+  const RunRoom room;
+  const auto finished = train_with(room, room.run("small"), kNoGrowth, "tolaria.step_memory@20x*");
+  CHECK(finished.exit_code == 6);
+  CHECK_THAT(finished.err, ContainsSubstring("lower data.batch_size"));
+  CHECK(events_of(room.run("small"), "tolaria.batches_split").size() >= 2);
+}
+
+// ESPER_CLEAN_RUNS: how many.
+TEST_CASE("clean runs raise no alarm") {
+  const RunRoom room;
+  const char* wanted = std::getenv("ESPER_CLEAN_RUNS");
+  const int runs = wanted == nullptr ? 2 : std::stoi(wanted);
+  for (int seed = 1; seed <= runs; ++seed) {
+    CAPTURE(seed);
+    const auto run = room.run("clean-" + std::to_string(seed));
+    require_done(train_with(room, run, {"seed=" + std::to_string(seed)}, ""));
+    for (const char* alarm :
+         {"tolaria.loss_suspect", "tolaria.rollback.restored", "tolaria.step_skipped", "tolaria.learning_rate_lowered",
+          "tolaria.batches_split", "tolaria.stalled", "tolaria.emergency.escalated"}) {
+      CAPTURE(alarm);
+      CHECK(events_of(run, alarm).empty());
+    }
+  }
+}
+
+TEST_CASE("a run in bf16 goes on in fp32, and stays there when it is resumed") {
+  const RunRoom room;
+  const Words strict =
+      kNoGrowth + Words{"device.precision=bf16", "safety.most_skipped_steps=0", "safety.most_rate_cuts=1"};
+  // Two lower rates, of the tenth step and of the ninth, then fp32 from the newest checkpoint on.
+  const auto stopped = train_with(room, room.run("raised"), strict, "tolaria.nan_input@10x3,tolaria.training.term@60");
+  INFO(stopped.err);
+  REQUIRE(stopped.exit_code == 143);
+  CHECK(events_of(room.run("raised"), "tolaria.full_precision").size() == 1);
+  require_done(resume_with(room.run("raised"), ""));
+  const auto enabled = values_of(room.run("raised"), "tolaria.train.amp_enabled");
+  REQUIRE(enabled.size() >= 25);
+  CHECK(enabled.front() == 1);  // the first epoch ended well, and was trained again
+  CHECK(std::ranges::count(enabled, 1.0) == 1);
+  CHECK_THAT(contents_of(room.run("raised") / "config.yaml"), ContainsSubstring("precision: bf16"));
+}
+
+TEST_CASE("a run that is resumed within an epoch that its seeds spoil undoes the whole epoch") {
+  const RunRoom room;
+  require_done(train_with(room, room.run("whole"), {}, "tolaria.validation_loss@9"));
+  const auto restored = events_of(room.run("whole"), "tolaria.rollback.restored");
+  REQUIRE(restored.size() == 1);
+  REQUIRE(restored[0]["attributes"]["tier"] == "memory");
+
+  // In the sixth of the eight steps of epoch 9.
+  REQUIRE(train_with(room, room.run("stopped"), {}, "tolaria.training.term@70").exit_code == 143);
+  require_done(resume_with(room.run("stopped"), "tolaria.validation_loss@1x2"));
+  const auto again = events_of(room.run("stopped"), "tolaria.rollback.restored");
+  REQUIRE(again.size() == 2);
+  CHECK(again[0]["attributes"]["tier"] == "checkpoint");
+  CHECK(again[1]["attributes"]["tier"] == "memory");
+  check_equal(record_of(room.run("stopped")), record_of(room.run("whole")), Telemetry::kMayLack);
+}
+
+}  // namespace esper::test::trouble_test
