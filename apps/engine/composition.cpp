@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/interrupt.h"
 #include "data/class_counts.h"
 #include "engine/stall_report.h"
 #include "leyline/telemetry.h"
@@ -47,8 +48,8 @@ tolaria::CheckpointStore store_of(const CompositionParts& parts) {
 torch::Tensor probe_of(data::Loader& validation, torch::Device device) {
   validation.seek(0, 0);
   const auto batch = validation.next();
-  ESPER_CHECK(batch, "a loaded data set has a validation batch");
-  return batch->inputs.to(device);
+  ESPER_CHECK(batch || base::Interrupt::requested() != 0, "a loaded data set has a validation batch");
+  return batch ? batch->inputs.to(device) : torch::Tensor();  // a run that a signal stops grafts nothing
 }
 
 lanes::LaneLog lane_log_of(const CompositionParts& parts) {
@@ -105,10 +106,11 @@ Composition::Composition(CompositionParts parts)
            .black_box = black_box_.get(),
            .bundles = &bundles_,
            .step_times = parts.step_times},
-      watchdog_(telemetry_.display(), facts_.clock, facts_.config.safety.stall_deadline,
-                [this](const tolaria::Stall& stall) {
-                  report_stall({facts_.config.safety, facts_.run_id, facts_.clock, telemetry_.sink()}, stall);
-                }) {
+      watchdog_(
+          telemetry_.display(), facts_.clock, facts_.config.safety.stall_deadline, [this](const tolaria::Stall& stall) {
+            report_stall({facts_.config.safety, facts_.run_id, facts_.clock, telemetry_.sink(), telemetry_.display()},
+                         stall);
+          }) {
   report_black_box();
   tolaria::report_start(run_, parts.start);
 }
@@ -141,6 +143,7 @@ void Composition::abandon(const std::exception& error) {
 }
 
 base::Ledger Composition::let_go() {
+  outbox_.flush();
   telemetry_.close();
   return std::move(ledger_);
 }

@@ -59,8 +59,10 @@ void report_stall(const StallTarget& target, const tolaria::Stall& stall) {
   nissa::log::warning(fmt::format("no progress for {:.1f} s while {} epoch {}, after step {}", seconds,
                                   name_of(stall.phase), stall.epoch, stall.step));
   if (!target.config.stop_when_stalled) return;
-  nissa::log::error("the process ends, since safety.stop_when_stalled is set; go on with esper train --resume");
   std::this_thread::sleep_for(kLastWord);
+  const auto& display = target.display;
+  if (display.epoch != stall.epoch || display.step != stall.step || display.phase != stall.phase) return;
+  nissa::log::error("the process ends, since safety.stop_when_stalled is set; go on with esper train --resume");
   std::_Exit(static_cast<int>(base::ExitCode::kTryAgain));
 }
 

@@ -15,10 +15,12 @@ struct StallTarget {
   std::string run_id;
   base::Clock clock;
   leyline::TelemetrySink& sink;
+  const leyline::Progress& display;
 };
 
 // Reports it, in telemetry and in the log. Ends the process with exit status 75 if safety.stop_when_stalled is set: its
-// threads cannot be told to stop, so nothing is saved, and the newest checkpoint stands. Any thread.
+// threads cannot be told to stop, so nothing is saved, and the newest checkpoint stands. Not if there is progress again
+// before the report is out. Any thread.
 void report_stall(const StallTarget& target, const tolaria::Stall& stall);
 
 }  // namespace esper::engine

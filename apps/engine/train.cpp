@@ -175,7 +175,11 @@ tolaria::ResumePoint find_resume_point(const OpenRun& open, Workbench& bench, co
   auto from = tolaria::find_resume_point(open.files, open.folder.path, target, policy);
   if (!from.progress.safety.full_precision || bench.settings.compute_type == torch::kFloat32) return from;
   raise_precision(bench);
-  return tolaria::find_resume_point(open.files, open.folder.path, target, policy);
+  auto refused = std::move(from.refused);
+  from = {};
+  from = tolaria::find_resume_point(open.files, open.folder.path, target, policy);
+  from.refused.insert(from.refused.begin(), refused.begin(), refused.end());
+  return from;
 }
 
 // Puts the run's newest checkpoint that will do into the bench and the policy. Throws as find_resume_point(), and
@@ -249,16 +253,26 @@ std::unique_ptr<Composition> go_back(const TrainRequest& request, Workbench& ben
                                      GoingBack& back) {
   const base::Clock clock;
   const auto begin = clock.now();
-  const auto& progress = composition->run().progress;
-  if (outcome.back->reaction) back.reactions.push_back(*outcome.back->reaction);
-  back.newest_step = outcome.back->newest_step;
-  back.from = {outcome.reason, progress.epoch + 1, progress.step, {}};
+  const tolaria::GoBack& where = *outcome.back;
+  back.reactions.insert(back.reactions.end(), where.reactions.begin(), where.reactions.end());
+  back.newest_step = where.newest_step;
+  back.from = {outcome.reason, where.epoch, where.step, {}};
   back.ledger = composition->let_go();
   composition.reset();
+  bench.model.reset();  // one at a time: memory may be what is short
   composition = compose(request, bench, open, make_policy(request.job.config, request.job.cache_dir), &back);
   back.from.took = clock.now() - begin;
   composition->run().came_back = back.from;
   return composition;
+}
+
+// A signal came when the run was to go back.
+tolaria::RunOutcome interrupted_on_the_way() {
+  const int signal = base::Interrupt::requested();
+  return {tolaria::RunOutcome::Kind::kInterrupted,
+          signal,
+          fmt::format("interrupted by signal {}; the newest checkpoint stands", signal),
+          {}};
 }
 
 // Trains to the end, or to a reason to stop.
@@ -267,10 +281,11 @@ FinishedRun train(const TrainRequest& request, Workbench& bench, const OpenRun& 
   auto composed = std::move(begun);
   GoingBack back;
   auto outcome = run_epochs(*composed, open);
-  while (outcome.back) {
+  while (outcome.back && base::Interrupt::requested() == 0) {
     composed = go_back(request, bench, open, std::move(composed), outcome, back);
     outcome = run_epochs(*composed, open);
   }
+  if (outcome.back) outcome = interrupted_on_the_way();
   Composition& composition = *composed;
   const tolaria::Run& run = composition.run();
   auto summary = tolaria::summarize(run, outcome, open.folder.path);

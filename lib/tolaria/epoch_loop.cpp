@@ -106,6 +106,7 @@ RunOutcome EpochLoop::run() {
 
 RunOutcome EpochLoop::run_to_the_end() {
   safety_.begin(run_.came_back);
+  if (const auto outcome = safety_.halted()) return *outcome;
   growth_.ask_again();
   for (follow_changes(); !is_last_epoch_over() && !should_stop_early(); follow_changes()) {
     if (const auto outcome = run_epoch()) return *outcome;
@@ -222,6 +223,7 @@ EpochEnd EpochLoop::grow(const EpochResults& results) {
   const LedgerScope deciding(run_.ledger, Owner::kPolicy);
   EpochEnd end = EpochEnd::kInterrupted;
   base::fault::signal_point("tolaria.deciding");
+  safety_.good_state().forget();
   try {
     end = growth_.end_epoch(run_.progress, results);
   } catch (...) {

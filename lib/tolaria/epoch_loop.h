@@ -6,8 +6,8 @@
 
 namespace esper::tolaria {
 
-// Trains, validates, grows, saves and reports until the last epoch or a reason to stop. The state is saved on return,
-// unless the outcome is kDiverged (the last good checkpoint stays) or kNotSaved.
+// Trains, validates, grows, saves and reports until the last epoch or a reason to stop. The state is saved on return
+// of kDone, kEarlyStopped and kInterrupted; else the newest checkpoint stands.
 RunOutcome run_epochs(Run& run);
 
 }  // namespace esper::tolaria

@@ -93,7 +93,8 @@ std::int64_t EpochTrainer::steps_left(const std::vector<Microbatch>& microbatche
 std::optional<BadStep> EpochTrainer::train_step(const std::vector<Microbatch>& microbatches, std::int64_t steps_left) {
   try {
     const std::int64_t parts = run_.progress.safety.parts_at(run_.progress.step);
-    return parts == 1 ? run_step(microbatches, steps_left) : run_step(split(microbatches, parts), steps_left);
+    if (parts == 1) return run_step(microbatches, microbatches, steps_left);
+    return run_step(microbatches, split(microbatches, parts), steps_left);
   } catch (const std::exception& error) {
     const std::string reason = device::out_of_memory_message(error);
     if (reason.empty()) throw;
@@ -101,16 +102,17 @@ std::optional<BadStep> EpochTrainer::train_step(const std::vector<Microbatch>& m
   }
 }
 
-std::optional<BadStep> EpochTrainer::run_step(const std::vector<Microbatch>& microbatches, std::int64_t steps_left) {
+std::optional<BadStep> EpochTrainer::run_step(const std::vector<Microbatch>& microbatches,
+                                              const std::vector<Microbatch>& used, std::int64_t steps_left) {
   const base::Clock& clock = run_.facts.clock;
   const std::int64_t step = run_.progress.step;
   const bool watched = runner_.is_watching();
   const auto begin = run_.step_times || watched ? clock.now() : base::Duration{};
   run_.ledger.begin_step();
   const double rate_factor = run_.progress.safety.rate_factor(step);
-  setup_.prepare(step, rate_factor, microbatches);
+  setup_.prepare(step, rate_factor, used);
   recorder_.begin();
-  runner_.step(microbatches, {step, steps_left});
+  runner_.step(used, {step, steps_left});
   if (base::fault::hit("tolaria.step_memory")) throw std::bad_alloc();
   if (base::fault::hit("tolaria.step_slow")) std::this_thread::sleep_for(kDrillDelay);
   run_.ledger.end_step(step);
@@ -118,8 +120,8 @@ std::optional<BadStep> EpochTrainer::run_step(const std::vector<Microbatch>& mic
   if (run_.step_times) run_.step_times->push_back({begin, clock.now()});
   recorder_.end(microbatches, run_.facts.learning_rate(step) * rate_factor, {runner_.figures().in_use, runner_.bits()});
   if (!watch_.is_tripped(run_.model.state)) return std::nullopt;
-  BadStep bad = tolaria::bad_step(step, run_.model.state, microbatches);
-  if (run_.bundles) run_.bundles->keep(bad, microbatches, runner_.figures().in_use);
+  BadStep bad = tolaria::bad_step(step, run_.model.state, used);
+  if (run_.bundles) run_.bundles->keep(bad, used, runner_.figures().in_use);
   return bad;
 }
 
@@ -135,6 +137,11 @@ void EpochTrainer::keep_after_change_of_bits() {
   if (!is_copy_old_ || ++steady_steps_ < kSteadySteps) return;
   good_state_.keep();
   is_copy_old_ = false;
+}
+
+void EpochTrainer::save() {
+  run_.saver.save();
+  run_.display.phase = leyline::Phase::kTraining;
 }
 
 void EpochTrainer::advance_cursor(const std::vector<Microbatch>& microbatches) {
@@ -176,7 +183,7 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
     advance_cursor(microbatches);
     if (can_go_back && is_whole(microbatches)) keep_after_change_of_bits();
     if (base::Interrupt::requested() != 0) return std::nullopt;
-    if (run_.saver.is_due_after_step() && run_.progress.safety.suspect_epochs == 0) run_.saver.save();
+    if (run_.saver.is_due_after_step() && run_.progress.safety.suspect_epochs == 0) save();
   }
   if (base::Interrupt::requested() != 0) return std::nullopt;
   if (run_.facts.device.is_cuda()) device::cuda().synchronize(run_.facts.device.index());

@@ -25,8 +25,8 @@ class EpochTrainer {
   EpochTrainer& operator=(const EpochTrainer&) = delete;
 
   // Trains from the run's cursor to the end of the epoch, and saves when due. Empty if a signal interrupted it, or if a
-  // step went wrong: then bad_step() has it, and the cursor is before it. Steps go wrong where no seed grows; seeds are
-  // judged by the epoch as a whole.
+  // step went wrong: then bad_step() has it, and the cursor is before it. Numbers that
+  // are not finite count where no seed grows; seeds are judged by the epoch as a whole. A lack of memory always does.
   std::optional<TrainedEpoch> train();
   const std::optional<BadStep>& bad_step() const { return bad_step_; }
   // For the black box; before the epoch is counted.
@@ -42,8 +42,11 @@ class EpochTrainer {
  private:
   // What went wrong, if it did.
   std::optional<BadStep> train_step(const std::vector<step::Microbatch>& microbatches, std::int64_t steps_left);
-  std::optional<BadStep> run_step(const std::vector<step::Microbatch>& microbatches, std::int64_t steps_left);
+  // used: the microbatches, or smaller ones of the same samples.
+  std::optional<BadStep> run_step(const std::vector<step::Microbatch>& microbatches,
+                                  const std::vector<step::Microbatch>& used, std::int64_t steps_left);
   void keep_after_change_of_bits();
+  void save();
   bool is_whole(const std::vector<step::Microbatch>& microbatches) const;
   std::int64_t steps_left(const std::vector<step::Microbatch>& microbatches) const;
   void advance_cursor(const std::vector<step::Microbatch>& microbatches);

@@ -132,8 +132,12 @@ void SafetyConfig::validate(Findings& out) const {
   check(rollback_deadline, "rollback_deadline");
   for (const auto& [path, name] : {std::pair{"emergency.signal_name", &emergency.signal_name},
                                    std::pair{"emergency.rollback_signal_name", &emergency.rollback_signal_name}}) {
-    if (name->find('/') == std::string::npos && name->size() <= kLongestSignalName) continue;
+    const bool is_name = name->find('/') == std::string::npos && *name != "." && *name != "..";
+    if (is_name && name->size() <= kLongestSignalName) continue;
     out.push_back({path, "must be a name without '/', at most 200 characters long", {}});
+  }
+  if (!emergency.signal_name.empty() && emergency.signal_name == emergency.rollback_signal_name) {
+    out.push_back({"emergency.rollback_signal_name", "must be another name than safety.emergency.signal_name", {}});
   }
 }
 

@@ -67,7 +67,7 @@ struct Consultation::Shared {
     try {
       if (base::fault::hit("tamiyo.decide")) return failed("fault point tamiyo.decide");
       if (is_ahead) controller->load_state(state);
-      is_ahead = false;
+      is_ahead = true;  // until its answer is taken
       made.decision = controller->decide(observation);
       after = controller->save_state();
       return made;

@@ -7,11 +7,14 @@
 
 #include "base/error.h"
 #include "base/text/joined.h"
+#include "storage/published_folder.h"
 #include "tolaria/checkpoint/growth_check.h"
 #include "tolaria/run/no_checkpoint.h"
 
 namespace esper::tolaria {
 namespace {
+
+constexpr const char* kWentBack = "the run went back to before it";
 
 [[noreturn]] void fail(const std::string& text) { throw base::Error(base::ExitCode::kCheckpoint, text); }
 
@@ -58,6 +61,22 @@ void reject_restart(base::FileSystem& files, const std::string& run) {
   if (const auto why = lost_checkpoints(files, run); !why.empty()) fail(why);
 }
 
+// A run that goes back to its beginning: true if there are checkpoints, all from after it.
+bool set_aside_later(base::FileSystem& files, const std::vector<RefusedCheckpoint>& refused) {
+  const auto is_later = [](const RefusedCheckpoint& checkpoint) { return checkpoint.reason == kWentBack; };
+  if (refused.empty() || !std::ranges::all_of(refused, is_later)) return false;
+  for (const auto& checkpoint : refused) storage::quarantine(files, checkpoint.path, storage::kUnreadableEnding);
+  return true;
+}
+
+// Whether the run, as its journal says, went back to before this checkpoint, and did not save since.
+bool went_back_before(base::FileSystem& files, const std::string& run, const RunProgress& progress) {
+  const auto reactions = read_reactions(files, run + "/journal", 0);
+  return std::ranges::any_of(reactions, [&](const ReactionRecord& reaction) {
+    return reaction.number > progress.safety.reactions && reaction.step < progress.step;
+  });
+}
+
 // Those that are not in the checkpoint: it was saved before them.
 void add_reactions(base::FileSystem& files, const std::string& run, const std::vector<ReactionRecord>& own,
                    RunProgress& progress) {
@@ -78,19 +97,20 @@ ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, c
   history::RunHistory journal;
   std::string doubt;
   const auto accept = [&](const CheckpointImage& image) -> base::Expected<void> {
-    if (target.newest_step && image.info.step > *target.newest_step) {
-      return base::failure("the run went back to before it");
-    }
+    if (target.newest_step && image.info.step > *target.newest_step) return base::failure(kWentBack);
     if (auto own = target.identity.check(image.info.training_hash); !own) return own;
     auto loaded = try_load([&] { return load(image, target, policy, point); });
     if (!loaded) return loaded;
+    if (went_back_before(files, run, point.progress)) return base::failure(kWentBack);
     journal = history::read_journal_since(files, run, {image.info.epoch, image.info.step});
     doubt = check_growth(journal.history, image).error_or("");
     return loaded;
   };
   point.checkpoint = restore_newest(files, run + "/checkpoints", accept, point.refused);
-  if (point.checkpoint.empty() && !point.refused.empty()) fail_with_reasons(run, point.refused);
-  if (point.checkpoint.empty()) reject_restart(files, run);
+  if (point.checkpoint.empty() && !set_aside_later(files, point.refused)) {
+    if (!point.refused.empty()) fail_with_reasons(run, point.refused);
+    reject_restart(files, run);
+  }
   add_reactions(files, run, target.reactions, point.progress);
   if (!doubt.empty()) point.unchecked = why_unchecked(point.checkpoint, journal, doubt);
   return point;

@@ -4,17 +4,20 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "tolaria/run/safety_record.h"
 
 namespace esper::tolaria {
 
-// The run goes on in the same process, from its newest checkpoint at or before that step, with that reaction; without
-// one where it only began within the epoch that is to be undone.
+// The run goes on in the same process, from its newest checkpoint at or before that step.
 struct GoBack {
-  std::optional<ReactionRecord> reaction;
+  std::vector<ReactionRecord> reactions;  // since the run was composed, in order
   std::int64_t newest_step = 0;
+  // Where the trouble was.
+  std::uint32_t epoch = 0;  // from 1
+  std::int64_t step = 0;
 };
 
 struct RunOutcome {

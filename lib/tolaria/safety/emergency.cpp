@@ -55,9 +55,10 @@ void Emergency::late_rollback(double latency_ms, std::int64_t streak) {
         fmt::format("a rollback took {:.0f} ms, longer than safety.rollback_deadline", latency_ms));
 }
 
-void Emergency::end_good_epoch() {
-  if (level_ == EmergencyLevel::kNone || is_halted()) return;
-  level_ = EmergencyLevel::kNone;
+void Emergency::end_good_epoch(EmergencyLevel remaining) {
+  if (level_ <= remaining || is_halted()) return;
+  level_ = remaining;
+  if (remaining != EmergencyLevel::kNone) return;
   reason_.clear();
   if (signal_) signal_->clear();
   if (rollback_signal_) rollback_signal_->clear();

@@ -36,7 +36,8 @@ class Emergency {
   void fail_epoch(std::int64_t streak, const std::string& reason);
   // A return to an earlier state was late.
   void late_rollback(double latency_ms, std::int64_t streak);
-  void end_good_epoch();
+  // What it was raised for is over; `remaining`: the level of what is not.
+  void end_good_epoch(EmergencyLevel remaining = EmergencyLevel::kNone);
 
   EmergencyLevel level() const { return level_; }
   bool is_halted() const { return level_ == EmergencyLevel::kHalt; }

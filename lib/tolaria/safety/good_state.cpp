@@ -75,11 +75,16 @@ StepMetrics undone_metrics(const StepMetrics& metrics, const RunProgress& progre
 
 bool GoodState::has_growing_seeds() const { return !growing_seeds(evaluation_.model.network).empty(); }
 
-void GoodState::keep() {
+void GoodState::forget() {
   copy_.reset();
   figures_.size_bytes = 0;
+}
+
+void GoodState::keep() {
+  forget();
   if (keeps_ == Keeps::kWhileSeedsGrow && !has_growing_seeds()) return;
   if (progress_.safety.suspect_epochs > 0) return;
+  if (is_beyond_limit()) return;
   const LedgerScope copying(evaluation_.ledger, Owner::kRollback);
   try {
     copy_.emplace(evaluation_.model, evaluation_.facts.device);
@@ -87,14 +92,18 @@ void GoodState::keep() {
     if (device::out_of_memory_message(error).empty()) throw;
     return;
   }
-  const std::int64_t limit_mb = evaluation_.facts.config.safety.snapshot_limit_mb;
-  if (limit_mb > 0 && copy_->bytes() > limit_mb << 20U) {
-    copy_.reset();
-    return;
-  }
   kept_progress_ = progress_;
   figures_.size_bytes = copy_->bytes();
   ++figures_.snapshots;
+}
+
+bool GoodState::is_beyond_limit() const {
+  const std::int64_t limit_mb = evaluation_.facts.config.safety.snapshot_limit_mb;
+  if (limit_mb == 0) return false;
+  std::int64_t bytes = 0;
+  for (const auto& [id, tensor] : step::all_tensors(evaluation_.model, evaluation_.facts.device))
+    bytes += static_cast<std::int64_t>(tensor.nbytes());
+  return bytes > limit_mb << 20U;
 }
 
 std::string GoodState::loss_explosion(const Measurements& measured) const {

@@ -39,6 +39,8 @@ class GoodState {
   // place of the earlier copy. There is none if memory is short, if it exceeds safety.snapshot_limit_mb, or if the
   // governor suspects the last epoch (loss_watch.h).
   void keep();
+  // What follows changes the network's structure: there is no copy until the next keep().
+  void forget();
   bool has_growing_seeds() const;
   bool has_copy() const { return copy_.has_value(); }
   // Whether the copy is from the middle of an epoch, where this process took the run up.
@@ -68,6 +70,8 @@ class GoodState {
   const RollbackFigures& figures() const { return figures_; }
 
  private:
+  bool is_beyond_limit() const;
+
   Evaluation evaluation_;
   const RunProgress& progress_;
   Outbox& outbox_;

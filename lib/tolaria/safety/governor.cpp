@@ -4,13 +4,13 @@ namespace esper::tolaria {
 namespace {
 
 Reaction reaction_to(const BadStep& bad, const SafetyRecord& record, const ReactionLimits& limits) {
-  const auto& [config, microbatch, computes_in_fp32] = limits;
+  const auto& [config, microbatch, computes_in_fp32, epoch_end] = limits;
+  const std::int64_t until = bad.trouble == Trouble::kBadEpoch ? bad.step : epoch_end - 1;
   if (bad.trouble == Trouble::kOutOfMemory) {
     return 2 * record.parts_at(bad.step) <= microbatch ? Reaction::kSplitBatches : Reaction::kStop;
   }
-  if (bad.trouble == Trouble::kNotFinite && record.skips(bad.step) < config.most_skipped_steps)
-    return Reaction::kSkipStep;
-  if (record.cuts(bad.step) < config.most_rate_cuts) return Reaction::kLowerRate;
+  if (bad.trouble == Trouble::kNotFinite && record.skips(until) < config.most_skipped_steps) return Reaction::kSkipStep;
+  if (record.cuts(until) < config.most_rate_cuts) return Reaction::kLowerRate;
   const bool may_react = config.most_rate_cuts > 0;
   return may_react && !computes_in_fp32 && !record.full_precision ? Reaction::kFullPrecision : Reaction::kStop;
 }

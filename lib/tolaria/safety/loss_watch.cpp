@@ -16,15 +16,19 @@ constexpr double kSigmas = 6;
 constexpr std::int32_t kSuspectsInARow = 3;
 constexpr double kBetterThanGuessing = 0.6, kNearGuessing = 0.065;
 
-bool has_collapsed(double loss, std::int64_t num_classes, double mean) {
+bool has_collapsed(const EpochLoss& epoch, double mean) {
+  const auto& [loss, score, num_classes] = epoch;
   if (num_classes < 2) return false;
-  const double guessing = std::log(static_cast<double>(num_classes));
-  return mean < kBetterThanGuessing * guessing && std::abs(loss - guessing) < kNearGuessing * guessing;
+  const auto classes = static_cast<double>(num_classes);
+  const double guessing = std::log(classes);
+  return score < (1 / classes + 1) / 2 && mean < kBetterThanGuessing * guessing &&
+         std::abs(loss - guessing) < kNearGuessing * guessing;
 }
 
 }  // namespace
 
-LossVerdict judge_loss(double loss, std::int64_t num_classes, const SafetyRecord& record) {
+LossVerdict judge_loss(const EpochLoss& epoch, const SafetyRecord& record) {
+  const double loss = epoch.loss;
   LossVerdict verdict;
   const auto& losses = record.losses;
   if (losses.size() < kFewest) return verdict;
@@ -33,7 +37,7 @@ LossVerdict judge_loss(double loss, std::int64_t num_classes, const SafetyRecord
   double squares = 0;
   for (const double value : losses) squares += (value - verdict.mean) * (value - verdict.mean);
   verdict.deviation = std::sqrt(squares / count);
-  if (has_collapsed(loss, num_classes, verdict.mean)) {
+  if (has_collapsed(epoch, verdict.mean)) {
     verdict.kind = Kind::kBad;
     verdict.reason =
         fmt::format("the validation loss is that of guessing, {:.4g}, after {:.4g} on average", loss, verdict.mean);

@@ -2,7 +2,9 @@
 // Whether a validation loss is one to go on from, by the losses of the epochs before. The rules are those of reference
 // 5.2: a loss is suspect above 12, three times the mean and six standard deviations above it, of a window of 20 good
 // epochs with at least 10; three suspect epochs in a row are a divergence. A classifier collapses where it was clearly
-// better than guessing (below 0.6 ln C on average over the window) and is now within 6.5 % of it. Pure; any thread.
+// better than guessing (below 0.6 ln C on average over the window) and is now within 6.5 % of it; other than there, its
+// score must be near to that of guessing, too: below the middle between 1/C and 1. A network that overfits passes that
+// loss with a good score. Pure; any thread.
 
 #include <cstdint>
 #include <string>
@@ -21,8 +23,14 @@ struct LossVerdict {
   std::string reason;              // unless kGood
 };
 
-// num_classes: 0 where the task has none. The loss is finite.
-LossVerdict judge_loss(double loss, std::int64_t num_classes, const SafetyRecord& record);
+// What an epoch's validation showed.
+struct EpochLoss {
+  double loss = 0;               // finite
+  double score = 0;              // 0..1
+  std::int64_t num_classes = 0;  // 0: the task has none
+};
+
+LossVerdict judge_loss(const EpochLoss& epoch, const SafetyRecord& record);
 
 // After an epoch that did not fail, before `step`.
 void record_verdict(SafetyRecord& record, const LossVerdict& verdict, double loss, std::int64_t step);

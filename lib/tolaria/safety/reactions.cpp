@@ -30,12 +30,13 @@ std::string_view Reactions::advice_for(const BadStep& bad) {
 
 bool Reactions::has_checkpoint_before(std::int64_t step) const {
   const auto saved = saver_.checkpoints();
-  if (saved.empty()) return step == 0;
-  return std::ranges::any_of(saved, [&](const CheckpointEntry& entry) { return entry.step <= step; });
+  return step == 0 || std::ranges::any_of(saved, [&](const CheckpointEntry& entry) { return entry.step <= step; });
 }
 
 // So that going back costs no more than to that state. Whatever fails, there is an earlier checkpoint.
 void Reactions::save_earlier_state() {
+  const auto saved = saver_.checkpoints();
+  if (!saved.empty() && saved.back().step >= progress_.step) return;
   try {
     saver_.save_last_state();
   } catch (const std::exception& error) {
@@ -44,13 +45,16 @@ void Reactions::save_earlier_state() {
 }
 
 Reactions::Next Reactions::react(const BadStep& bad) {
+  const std::int64_t accumulation = facts_.config.step.accumulation;
+  const std::int64_t epoch_begin = progress_.step - (progress_.batch + accumulation - 1) / accumulation;
   const ReactionLimits limits{facts_.config.safety, facts_.config.data.batch_size,
-                              settings_.compute_type != torch::kBFloat16};
+                              settings_.compute_type != torch::kBFloat16, epoch_begin + facts_.steps_per_epoch()};
   const ReactionRecord reaction = next_reaction(bad, progress_.safety, limits);
   const bool is_of_epoch = bad.trouble == Trouble::kBadEpoch;
   if (reaction.reaction == Reaction::kStop) return Next::kStop;
   if (is_of_epoch && !has_checkpoint_before(bad.step)) return Next::kStop;
-  const bool restored = !is_of_epoch && good_state_.put_back(bad.reason);
+  const std::uint32_t epoch = progress_.epoch + 1;
+  const bool restored = !is_of_epoch && good_state_.has_copy() && good_state_.put_back(bad.reason);
   if (restored) {
     SafetyRecord safety = std::move(progress_.safety);
     history::SettingChanges changes = std::move(progress_.changes);  // those of this epoch hold
@@ -60,11 +64,12 @@ Reactions::Next Reactions::react(const BadStep& bad) {
     progress_.safety = std::move(safety);
   }
   progress_.safety.apply(reaction);
+  made_.push_back(reaction);
   saver_.record(reaction_json(reaction));
   report(reaction, bad);
   emergency_.fail_epoch(progress_.safety.failed_epochs, bad.reason);
   if (restored && !needs_checkpoint(bad, reaction)) return Next::kTrainAgain;
-  going_back_ = {reaction, bad.step};
+  going_back_ = {made_, bad.step, epoch, is_of_epoch ? progress_.step : bad.step};
   return Next::kGoBack;
 }
 

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "tolaria/run/run_end.h"
 #include "tolaria/run/saver.h"
@@ -40,6 +41,7 @@ class Reactions {
   // Reports what it does, and records it in the journal.
   Next react(const BadStep& bad);
   const GoBack& going_back() const { return going_back_; }
+  const std::vector<ReactionRecord>& made() const { return made_; }
   // Whether the run can be composed anew from there. Where it never saved, from its beginning.
   bool has_checkpoint_before(std::int64_t step) const;
   // What its user can do about a run that diverged in this step.
@@ -56,6 +58,7 @@ class Reactions {
   Saver& saver_;
   Outbox& outbox_;
   Emergency& emergency_;
+  std::vector<ReactionRecord> made_;  // so far
   GoBack going_back_;
 };
 

@@ -34,6 +34,8 @@ void RunSafety::begin(const std::optional<CameBack>& came_back) {
     const auto& [reason, epoch, step, took] = *came_back;
     good_state_.report_return({reason, epoch, step, took, "checkpoint"});
   }
+  if (progress_.safety.failed_epochs > 0)
+    emergency_.raise(EmergencyLevel::kElevated, progress_.safety.failed_epochs, "the last epoch failed");
   const std::int64_t accumulation = evaluation_.facts.config.step.accumulation;
   const std::int64_t steps_of_epoch = (progress_.batch + accumulation - 1) / accumulation;
   if (is_worth_saving())
@@ -46,17 +48,22 @@ std::optional<RunOutcome> RunSafety::react(const BadStep& bad) {
     case Reactions::Next::kTrainAgain:
       return halted();
     case Reactions::Next::kGoBack:
-      saver_.finish();
-      if (emergency_.is_halted()) {
-        return RunOutcome{RunOutcome::Kind::kHalted, 0, emergency_.reason() + "; the newest checkpoint stands", {}};
-      }
-      return RunOutcome{RunOutcome::Kind::kGoBack, 0, bad.reason, reactions_.going_back()};
+      return go_back(bad.reason, reactions_.going_back());
     case Reactions::Next::kStop:
       break;
   }
   const auto advice = Reactions::advice_for(bad);
-  return bad.trouble == Trouble::kOutOfMemory ? end_.out_of_memory(bad.reason, advice)
-                                              : end_.diverged(bad.reason, advice);
+  if (bad.trouble != Trouble::kOutOfMemory) return end_.diverged(bad.reason, advice);
+  save_good_state();
+  return end_.out_of_memory(bad.reason, advice);
+}
+
+// Only one writer at a time may have the run's checkpoints and journal: the next one begins where this one has ended.
+RunOutcome RunSafety::go_back(const std::string& reason, const GoBack& where) {
+  using End = RunOutcome::Kind;
+  if (!saver_.finish()) return {End::kNotSaved, 0, reason + "; and a save did not end in time", {}};
+  if (emergency_.is_halted()) return {End::kHalted, 0, emergency_.reason() + "; the newest checkpoint stands", {}};
+  return {End::kGoBack, 0, reason, where};
 }
 
 RunOutcome RunSafety::fail_epoch(const std::string& reason) {
@@ -68,14 +75,13 @@ RunOutcome RunSafety::fail_epoch(const std::string& reason) {
 std::optional<RunOutcome> RunSafety::go_before_epoch(const std::string& reason) {
   if (!good_state_.is_within_epoch() || !good_state_.has_growing_seeds()) return {};
   if (!reactions_.has_checkpoint_before(progress_.safety.good_step)) return {};
-  saver_.finish();
-  return RunOutcome{RunOutcome::Kind::kGoBack, 0, reason, GoBack{{}, progress_.safety.good_step}};
+  return go_back(reason, {reactions_.made(), progress_.safety.good_step, progress_.epoch + 1, progress_.step});
 }
 
 LossVerdict RunSafety::judge(const Measurements& measured) const {
   const auto& facts = evaluation_.facts;
   if (!facts.config.safety.watch_loss) return {};
-  return judge_loss(measured.running.loss, facts.num_classes, progress_.safety);
+  return judge_loss({measured.running.loss, measured.running.score, facts.num_classes}, progress_.safety);
 }
 
 void RunSafety::end_epoch(const LossVerdict& verdict, const Measurements& measured, Decision decision) {
@@ -85,7 +91,7 @@ void RunSafety::end_epoch(const LossVerdict& verdict, const Measurements& measur
     emergency_.fail_epoch(++progress_.safety.failed_epochs, measured.undone);
   } else if (verdict.kind == Verdict::kGood) {
     progress_.safety.end_epoch(progress_.step);
-    emergency_.end_good_epoch();
+    emergency_.end_good_epoch(decision == Decision::kMissing ? EmergencyLevel::kConservative : EmergencyLevel::kNone);
   }
   follow_decision(decision);
   good_state_.keep();

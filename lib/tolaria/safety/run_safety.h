@@ -52,6 +52,7 @@ class RunSafety {
   const EmergencyFigures& emergency_figures() const { return emergency_.figures(); }
 
  private:
+  RunOutcome go_back(const std::string& reason, const GoBack& where);
   void report_suspect(const LossVerdict& verdict, double loss);
   void follow_decision(Decision decision);
 

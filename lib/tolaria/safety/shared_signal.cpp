@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,8 +13,6 @@
 #include <cstring>
 #include <system_error>
 #include <utility>
-
-#include "base/descriptor.h"
 
 namespace esper::tolaria {
 namespace {
@@ -41,23 +40,29 @@ std::string_view cut(std::string_view text) {
 }  // namespace
 
 base::Expected<SharedSignal> SharedSignal::open(const std::string& name, std::size_t bytes) {
-  const base::Descriptor file(shm_open(("/" + name).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+  base::Descriptor file(shm_open(("/" + name).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
   if (!file.is_open()) return base::failure(failure_text(name, "open it"));
   struct stat status{};
   if (fstat(file.number(), &status) != 0 || status.st_uid != geteuid()) {
     errno = EPERM;
     return base::failure(failure_text(name, "use another user's"));
   }
-  if (ftruncate(file.number(), static_cast<off_t>(bytes)) != 0) return base::failure(failure_text(name, "size it"));
+  const bool is_of_others = status.st_size != 0 && static_cast<std::size_t>(status.st_size) != bytes;
+  if (is_of_others || flock(file.number(), LOCK_EX | LOCK_NB) != 0) {
+    errno = EBUSY;
+    return base::failure(failure_text(name, "use what another program uses"));
+  }
+  errno = posix_fallocate(file.number(), 0, static_cast<off_t>(bytes));
+  if (errno != 0) return base::failure(failure_text(name, "size it"));
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
   if (memory == MAP_FAILED) return base::failure(failure_text(name, "map it"));
-  SharedSignal signal(name, {static_cast<std::byte*>(memory), bytes});
+  SharedSignal signal(name, std::move(file), {static_cast<std::byte*>(memory), bytes});
   signal.clear();
   return signal;
 }
 
 SharedSignal::SharedSignal(SharedSignal&& other) noexcept
-    : name_(std::move(other.name_)), bytes_(std::exchange(other.bytes_, {})) {}
+    : name_(std::move(other.name_)), file_(std::move(other.file_)), bytes_(std::exchange(other.bytes_, {})) {}
 
 SharedSignal::~SharedSignal() {
   if (bytes_.empty()) return;
@@ -86,7 +91,8 @@ void SharedSignal::show_rollback(base::Duration monotonic) {
 }
 
 void SharedSignal::clear() {
-  std::atomic_ref(reinterpret_cast<std::uint8_t&>(bytes_.front())).store(0, std::memory_order_release);
+  std::atomic_ref(reinterpret_cast<std::uint8_t&>(bytes_.front())).store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);  // nothing of what follows is seen before the flag is gone
   std::ranges::fill(bytes_.subspan(1), std::byte{0});
 }
 

@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "base/expected.h"
 #include "base/quantity.h"
 
@@ -22,8 +23,8 @@ inline constexpr std::size_t kEmergencySignalBytes = 64, kRollbackSignalBytes = 
 
 class SharedSignal {
  public:
-  // Makes it, or takes over the one of an earlier process of this user; it shows nothing. Fails with the reason as
-  // text.
+  // Makes it, or takes over the one that an earlier process of this user left; it shows nothing. Fails with the reason
+  // as text: it has another size, or another process uses it, too.
   static base::Expected<SharedSignal> open(const std::string& name, std::size_t bytes);
   SharedSignal(SharedSignal&& other) noexcept;
   SharedSignal& operator=(SharedSignal&&) = delete;
@@ -34,10 +35,12 @@ class SharedSignal {
   void clear();
 
  private:
-  SharedSignal(std::string name, std::span<std::byte> bytes) : name_(std::move(name)), bytes_(bytes) {}
+  SharedSignal(std::string name, base::Descriptor file, std::span<std::byte> bytes)
+      : name_(std::move(name)), file_(std::move(file)), bytes_(bytes) {}
   void publish();
 
   std::string name_;
+  base::Descriptor file_;       // with the lock that other runs respect
   std::span<std::byte> bytes_;  // the mapping
 };
 

@@ -57,7 +57,9 @@ void Watchdog::watch(base::Duration deadline) {
     const auto lasted = clock_.now() - since;
     if (is_reported || lasted < deadline || place.phase == leyline::Phase::kDone) continue;
     is_reported = true;
+    lock.unlock();
     on_stall_({place.phase, place.epoch, place.step, lasted});
+    lock.lock();
   }
 }
 

@@ -91,15 +91,15 @@ TEST_CASE("a run in bf16 goes on in fp32, and stays there when it is resumed") {
   const RunRoom room;
   const Words strict =
       kNoGrowth + Words{"device.precision=bf16", "safety.most_skipped_steps=0", "safety.most_rate_cuts=1"};
-  // Two lower rates, of the tenth step and of the ninth, then fp32 from the newest checkpoint on.
-  const auto stopped = train_with(room, room.run("raised"), strict, "tolaria.nan_input@10x3,tolaria.training.term@60");
+  // A lower rate, then fp32 from the beginning of the second epoch on.
+  const auto stopped = train_with(room, room.run("raised"), strict, "tolaria.nan_input@10x2,tolaria.training.term@60");
   INFO(stopped.err);
   REQUIRE(stopped.exit_code == 143);
   CHECK(events_of(room.run("raised"), "tolaria.full_precision").size() == 1);
   require_done(resume_with(room.run("raised"), ""));
   const auto enabled = values_of(room.run("raised"), "tolaria.train.amp_enabled");
-  REQUIRE(enabled.size() >= 25);
-  CHECK(enabled.front() == 1);  // the first epoch ended well, and was trained again
+  REQUIRE(enabled.size() >= 24);
+  CHECK(enabled.front() == 1);  // the first epoch ended well
   CHECK(std::ranges::count(enabled, 1.0) == 1);
   CHECK_THAT(contents_of(room.run("raised") / "config.yaml"), ContainsSubstring("precision: bf16"));
 }

@@ -130,6 +130,26 @@ TEST_CASE("other processes see the level, its time and its reason; it goes with 
   CHECK(shared_bytes(config.signal_name).empty());
 }
 
+TEST_CASE("what another program or run uses is left alone") {
+  Room room;
+  config::EmergencyConfig config;
+  config.signal_name = name_of("foreign");
+  {
+    const base::Descriptor file(shm_open(("/" + config.signal_name).c_str(), O_CREAT | O_RDWR, 0600));
+    REQUIRE(pwrite(file.number(), "abcdef", 6, 0) == 6);
+    const Emergency emergency(config, base::Clock(), room.outbox);
+    CHECK(room.outbox.waiting().size() == 1);
+  }
+  CHECK(shared_bytes(config.signal_name) == "abcdef");
+  shm_unlink(("/" + config.signal_name).c_str());
+  const Emergency first(config, base::Clock(), room.outbox);
+  {
+    const Emergency second(config, base::Clock(), room.outbox);
+    CHECK(room.outbox.waiting().size() == 2);
+  }
+  CHECK(shared_bytes(config.signal_name).size() == 64);
+}
+
 TEST_CASE("a name that cannot be used is a warning, and the run goes on without it") {
   Room room;
   config::EmergencyConfig config;

@@ -83,7 +83,7 @@ TEST_CASE("reactions to steps of a later epoch, known from the journal, do not c
   SafetyRecord record;
   record.apply({1, Reaction::kSkipStep, 90, 0});
   record.apply({2, Reaction::kSkipStep, 95, 0});
-  CHECK(react(record, not_finite(40), {config}) == Reaction::kSkipStep);
+  CHECK(react(record, not_finite(40), {config, 8, true, 60}) == Reaction::kSkipStep);
   record.end_epoch(60);
   CHECK(record.skips_step(90));
   CHECK(react(record, not_finite(99), {config}) == Reaction::kLowerRate);

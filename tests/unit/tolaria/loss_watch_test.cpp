@@ -18,7 +18,7 @@ SafetyRecord record_around(double mean, int epochs) {
 }
 
 Kind judge(SafetyRecord& record, double loss, std::int64_t step, std::int64_t num_classes = 0) {
-  const auto verdict = judge_loss(loss, num_classes, record);
+  const auto verdict = judge_loss({loss, 0, num_classes}, record);
   if (verdict.kind != Kind::kBad) record_verdict(record, verdict, loss, step);
   return verdict.kind;
 }
@@ -49,19 +49,20 @@ TEST_CASE("a loss is suspect only above all three limits, and with ten epochs to
   CHECK(judge(high, 26.9, 13) == Kind::kGood);  // three times the mean
   SafetyRecord noisy;
   for (int i = 0; i < 12; ++i) record_verdict(noisy, {}, i % 2 == 0 ? 0.1 : 11, i + 1);
-  CHECK(judge_loss(38, 0, noisy).kind == Kind::kGood);  // six deviations
-  CHECK(judge_loss(40, 0, noisy).kind == Kind::kSuspect);
+  CHECK(judge_loss({38}, noisy).kind == Kind::kGood);  // six deviations
+  CHECK(judge_loss({40}, noisy).kind == Kind::kSuspect);
 }
 
 TEST_CASE("a classifier that falls back to guessing has collapsed, at once; one that never left it has not") {
   const double guessing = std::log(10.0);
   auto good = record_around(0.5, 12);
-  CHECK(judge_loss(guessing, 10, good).kind == Kind::kBad);
-  CHECK(judge_loss(guessing, 0, good).kind == Kind::kGood);
-  CHECK(judge_loss(guessing * 1.07, 10, good).kind == Kind::kGood);
-  CHECK(judge_loss(guessing * 0.93, 10, good).kind == Kind::kGood);
+  CHECK(judge_loss({guessing, 0.11, 10}, good).kind == Kind::kBad);
+  CHECK(judge_loss({guessing, 0.6, 10}, good).kind == Kind::kGood);  // it overfits
+  CHECK(judge_loss({guessing}, good).kind == Kind::kGood);
+  CHECK(judge_loss({guessing * 1.07, 0.11, 10}, good).kind == Kind::kGood);
+  CHECK(judge_loss({guessing * 0.93, 0.11, 10}, good).kind == Kind::kGood);
   auto poor = record_around(guessing * 0.95, 12);
-  CHECK(judge_loss(guessing, 10, poor).kind == Kind::kGood);
+  CHECK(judge_loss({guessing, 0.11, 10}, poor).kind == Kind::kGood);
 }
 
 TEST_CASE("the window holds the last twenty good epochs") {
