@@ -18,15 +18,26 @@ constexpr const char* kWentBack = "the run went back to before it";
 
 [[noreturn]] void fail(const std::string& text) { throw base::Error(base::ExitCode::kCheckpoint, text); }
 
-// Makes the image the resume point, or fails with the reason why it will not do.
-base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& target, tamiyo::RunPolicy& policy,
-                          ResumePoint& point) {
+using Reactions = std::vector<ReactionRecord>;
+
+// Whether the run, as its journal says, went back to before this checkpoint, and did not save since.
+bool went_back_before(const RunProgress& progress, const Reactions& journalled) {
+  return std::ranges::any_of(journalled, [&](const ReactionRecord& reaction) {
+    return reaction.number > progress.safety.reactions && reaction.step < progress.step;
+  });
+}
+
+// Makes the image the resume point, or fails with the reason why it will not do; the policy is as before then.
+// journalled: the reactions that the journal has from the image's step on.
+base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& target, const Reactions& journalled,
+                          tamiyo::RunPolicy& policy, ResumePoint& point) {
   auto model = target.build();
   auto progress = run_progress_from_json(image.run.at("progress"));
   if (auto restored = restore_tensors(progress, image.tensors); !restored) return restored;
   if (progress.epoch != image.info.epoch || progress.step != image.info.step) {
     return base::failure("run.json belongs to another step");
   }
+  if (went_back_before(progress, journalled)) return base::failure(kWentBack);
   if (progress.changes != history::changes_until(target.changes, progress.trained_epoch())) {
     return base::failure("it was trained with other settings than changes/accepted.json says");
   }
@@ -69,24 +80,11 @@ bool set_aside_later(base::FileSystem& files, const std::vector<RefusedCheckpoin
   return true;
 }
 
-// Whether the run, as its journal says, went back to before this checkpoint, and did not save since.
-bool went_back_before(base::FileSystem& files, const std::string& run, const RunProgress& progress) {
-  const auto reactions = read_reactions(files, run + "/journal", 0);
-  return std::ranges::any_of(reactions, [&](const ReactionRecord& reaction) {
-    return reaction.number > progress.safety.reactions && reaction.step < progress.step;
-  });
-}
-
 // Those that are not in the checkpoint: it was saved before them.
-void add_reactions(base::FileSystem& files, const std::string& run, const std::vector<ReactionRecord>& own,
-                   RunProgress& progress) {
-  const auto add = [&](const std::vector<ReactionRecord>& reactions) {
-    for (const ReactionRecord& reaction : reactions) {
-      if (reaction.step >= progress.safety.good_step) progress.safety.apply(reaction);
-    }
-  };
-  add(read_reactions(files, run + "/journal", progress.step));
-  add(own);
+void add_reactions(const Reactions& reactions, RunProgress& progress) {
+  for (const ReactionRecord& reaction : reactions) {
+    if (reaction.step >= progress.safety.good_step) progress.safety.apply(reaction);
+  }
 }
 
 }  // namespace
@@ -96,12 +94,14 @@ ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, c
   ResumePoint point;
   history::RunHistory journal;
   std::string doubt;
+  const std::string journal_path = run + "/journal";
+  Reactions journalled;
   const auto accept = [&](const CheckpointImage& image) -> base::Expected<void> {
     if (target.newest_step && image.info.step > *target.newest_step) return base::failure(kWentBack);
     if (auto own = target.identity.check(image.info.training_hash); !own) return own;
-    auto loaded = try_load([&] { return load(image, target, policy, point); });
+    journalled = read_reactions(files, journal_path, image.info.step);
+    auto loaded = try_load([&] { return load(image, target, journalled, policy, point); });
     if (!loaded) return loaded;
-    if (went_back_before(files, run, point.progress)) return base::failure(kWentBack);
     journal = history::read_journal_since(files, run, {image.info.epoch, image.info.step});
     doubt = check_growth(journal.history, image).error_or("");
     return loaded;
@@ -111,7 +111,9 @@ ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, c
     if (!point.refused.empty()) fail_with_reasons(run, point.refused);
     reject_restart(files, run);
   }
-  add_reactions(files, run, target.reactions, point.progress);
+  if (point.checkpoint.empty()) journalled = read_reactions(files, journal_path, 0);
+  add_reactions(journalled, point.progress);
+  add_reactions(target.reactions, point.progress);
   if (!doubt.empty()) point.unchecked = why_unchecked(point.checkpoint, journal, doubt);
   return point;
 }

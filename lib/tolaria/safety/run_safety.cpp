@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include "base/error.h"
@@ -128,7 +127,7 @@ void RunSafety::save_good_state() noexcept {
       progress_ = good_state_.kept_progress();
     }
     saver_.save_last_state();
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the error that ends the run is the one to report
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the error that ends the run is the one to report
   }
 }
 

@@ -69,6 +69,25 @@ TEST_CASE("memory that is short in each size of microbatch ends the run with exi
   CHECK(events_of(room.run("small"), "tolaria.batches_split").size() >= 2);
 }
 
+TEST_CASE("a run that halts instead of going back does so when it is resumed") {
+  const RunRoom room;
+  const std::string diverges = "tolaria.validation_loss@12x3";
+  require_done(train_with(room, room.run("whole"), kNoGrowth, diverges));
+  REQUIRE(events_of(room.run("whole"), "tolaria.learning_rate_lowered").size() == 1);
+  const Words halting = kNoGrowth + Words{"safety.emergency.failed_epochs=1"};
+  REQUIRE(train_with(room, room.run("halted"), halting, diverges).exit_code == 75);
+  require_done(resume_with(room.run("halted"), ""));
+  // Telemetry tells of the epochs that are trained again twice; the state is one.
+  const std::string last = checkpoints_of(room.run("whole")).back();
+  REQUIRE(checkpoints_of(room.run("halted")).back() == last);
+  const auto tensors = [&](const char* name) {
+    return contents_of(room.run(name) / "checkpoints" / last / "state.safetensors");
+  };
+  CHECK((tensors("halted") == tensors("whole")));
+  const auto safety = [&](const char* name) { return state_of(room.run(name), last)["progress"]["safety"]; };
+  CHECK(safety("halted") == safety("whole"));
+}
+
 // ESPER_CLEAN_RUNS: how many.
 TEST_CASE("clean runs raise no alarm") {
   const RunRoom room;
