@@ -19,8 +19,8 @@ struct StallTarget {
 };
 
 // Reports it, in telemetry and in the log. Ends the process with exit status 75 if safety.stop_when_stalled is set: its
-// threads cannot be told to stop, so nothing is saved, and the newest checkpoint stands. Not if there is progress again
-// before the report is out. Any thread.
+// threads cannot be told to stop, so nothing is saved; the run can be resumed from its newest checkpoint. Not if there
+// is progress again before the report is out. Any thread.
 void report_stall(const StallTarget& target, const tolaria::Stall& stall);
 
 }  // namespace esper::engine

@@ -271,7 +271,7 @@ tolaria::RunOutcome interrupted_on_the_way() {
   const int signal = base::Interrupt::requested();
   return {tolaria::RunOutcome::Kind::kInterrupted,
           signal,
-          fmt::format("interrupted by signal {}; the newest checkpoint stands", signal),
+          fmt::format("interrupted by signal {}; go on from the newest checkpoint with esper train --resume", signal),
           {}};
 }
 

@@ -2,9 +2,9 @@
 // Whether a validation loss is one to go on from, by the losses of the epochs before. The rules are those of reference
 // 5.2: a loss is suspect above 12, three times the mean and six standard deviations above it, of a window of 20 good
 // epochs with at least 10; three suspect epochs in a row are a divergence. A classifier collapses where it was clearly
-// better than guessing (below 0.6 ln C on average over the window) and is now within 6.5 % of it; other than there, its
-// score must be near to that of guessing, too: below the middle between 1/C and 1. A network that overfits passes that
-// loss with a good score. Pure; any thread.
+// better than guessing (below 0.6 ln C on average over the window) and is now within 6.5 % of it; unlike in the
+// reference, its score must be low, too: below the middle between 1/C and 1. A network that overfits passes that loss
+// with a good score. Pure; any thread.
 
 #include <cstdint>
 #include <string>

@@ -27,7 +27,6 @@ RunSafety::RunSafety(const Evaluation& evaluation, RunProgress& progress, Saver&
       reactions_(evaluation.facts, evaluation.model.settings, progress, good_state_, saver, outbox, emergency_),
       budgets_(evaluation.facts.config.safety.budget, outbox) {}
 
-// Runs of earlier versions did not record the good step.
 void RunSafety::begin(const std::optional<CameBack>& came_back) {
   if (came_back) {
     const auto& [reason, epoch, step, took] = *came_back;
@@ -35,6 +34,7 @@ void RunSafety::begin(const std::optional<CameBack>& came_back) {
   }
   if (progress_.safety.failed_epochs > 0)
     emergency_.raise(EmergencyLevel::kElevated, progress_.safety.failed_epochs, "the last epoch failed");
+  // Runs of earlier versions did not record the good step.
   const std::int64_t accumulation = evaluation_.facts.config.step.accumulation;
   const std::int64_t steps_of_epoch = (progress_.batch + accumulation - 1) / accumulation;
   if (is_worth_saving())
@@ -61,7 +61,8 @@ std::optional<RunOutcome> RunSafety::react(const BadStep& bad) {
 RunOutcome RunSafety::go_back(const std::string& reason, const GoBack& where) {
   using End = RunOutcome::Kind;
   if (!saver_.finish()) return {End::kNotSaved, 0, reason + "; and a save did not end in time", {}};
-  if (emergency_.is_halted()) return {End::kHalted, 0, emergency_.reason() + "; the newest checkpoint stands", {}};
+  if (emergency_.is_halted())
+    return {End::kHalted, 0, emergency_.reason() + "; go on from the newest checkpoint with esper train --resume", {}};
   return {End::kGoBack, 0, reason, where};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Looks from a thread of its own whether a run still makes progress: steps, epochs, or a change of phase. A run that
-// hangs cannot tell so itself. Costs the run nothing: it reads what the progress bar reads, a few times per deadline.
+// hangs cannot report it. The run does nothing for it: this thread reads the progress bar's counters, a few times per
+// deadline.
 
 #include <condition_variable>
 #include <cstdint>
