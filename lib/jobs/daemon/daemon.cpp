@@ -12,6 +12,8 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
 #include "base/file_system.h"
 #include "base/text/json_struct.h"
@@ -34,12 +36,24 @@ std::string text_of(int file) {
   return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
 }
 
+// A daemon that was killed, and a child that it was about to start, hold the lock for a moment more.
+constexpr std::chrono::seconds kLockWait(1);
+
+bool lock_within(int file, std::chrono::milliseconds wait) {
+  const auto deadline = std::chrono::steady_clock::now() + wait;
+  while (::flock(file, LOCK_EX | LOCK_NB) < 0) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
 // One daemon for one folder. Held while it lives.
 base::Descriptor lock_state(const std::string& state_dir) {
   const std::string path = state_dir + "/lock";
   base::Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock.is_open()) throw base::IoError("open", path, errno);
-  if (::flock(lock.number(), LOCK_EX | LOCK_NB) < 0) {
+  if (!lock_within(lock.number(), kLockWait)) {
     throw base::Error(base::ExitCode::kTryAgain,
                       fmt::format("a daemon of {} runs already: process {}", state_dir, text_of(lock.number())));
   }

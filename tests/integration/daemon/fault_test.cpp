@@ -1,6 +1,8 @@
 // What can be wrong around the daemon: its folder, its database, other daemons, trainers that do not listen.
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,6 +70,28 @@ TEST_CASE("of many daemons that start at once for one folder, one lives") {
       CHECK(program->wait().exit_code == static_cast<int>(ExitCode::kTryAgain));
     }
   }
+}
+
+TEST_CASE("a daemon starts although a child of the one that was killed holds the lock for a moment more") {
+  StubDaemon daemon;
+  std::filesystem::create_directories(daemon.options.state_dir);
+  const std::string path = daemon.options.state_dir + "/lock";
+  const auto try_lock = [&] {
+    return ::flock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), LOCK_EX | LOCK_NB) == 0;
+  };
+  const pid_t holder = ::fork();
+  REQUIRE(holder >= 0);
+  if (holder == 0) {
+    const bool held = try_lock();
+    ::usleep(500'000);
+    ::_exit(held ? 0 : 1);
+  }
+  ::usleep(100'000);
+  daemon.start();
+  CHECK(daemon.process() != 0);
+  int status = 0;
+  CHECK(::waitpid(holder, &status, 0) == holder);
+  CHECK(status == 0);
 }
 
 TEST_CASE("what an earlier daemon left of its lock and its socket keeps no daemon from starting") {

@@ -76,9 +76,8 @@ class Clients {
   void act() {
     const unsigned choice = random_() % 10;
     if (choice < 4) {
-      const StubJob job{"soak", 0.02 * (random_() % 5)};
-      last_ = daemon_.submit(
-          job, {{"hold", random_() % 4 == 0}, {"run_dir", ""}, {"runs_dir", daemon_.submission(job)["folder"]}});
+      const StubJob job{fmt::format("soak{}", actions), 0.02 * (random_() % 5)};
+      last_ = daemon_.submit(job, {{"hold", random_() % 4 == 0}});
     } else if (choice < 8 && last_ > 0) {
       static const Words kActions{"cancel", "pause", "resume", "retry"};
       const auto job = std::max<int>(1, last_ - static_cast<int>(random_() % 5));
