@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/error.h"
+#include "device/failing_memory.h"
 #include "device/out_of_memory.h"
 #include "engine/commands.h"
 
@@ -13,6 +14,7 @@ extern "C" int esper_engine_run(const esper::EngineRequest& request) {
   using esper::base::Error;
   using esper::base::ExitCode;
   constexpr char kWayOut[] = "; use a smaller host or data.batch_size";
+  esper::device::let_memory_fail_if_armed();
   try {
     return std::visit([](const auto& of_command) { return esper::engine::run(of_command); }, request);
   } catch (const Error&) {

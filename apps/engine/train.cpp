@@ -1,8 +1,8 @@
-// `esper train`: from a run file, or a run folder to continue with, to a finished run.
+// `esper train`: from a run file, or a run folder to continue with, to a
+// finished run.
 
 #include <fmt/core.h>
 
-#include <deque>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,40 +12,28 @@
 #include "base/interrupt.h"
 #include "base/signal_point.h"
 #include "base/text/standard_output.h"
-#include "config/writing/write.h"
-#include "data/preprocessing.h"
-#include "device/rng.h"
 #include "engine/commands.h"
 #include "engine/composition.h"
-#include "engine/no_epochs_left.h"
 #include "engine/shortage.h"
+#include "engine/taking_up.h"
 #include "engine/train_report.h"
 #include "engine/trusted_programs.h"
 #include "engine/workbench.h"
-#include "kasmina/host/host_package.h"
-#include "kasmina/host/host_weights.h"
 #include "kasmina/network/network_tensors.h"
 #include "lanes/step_runner.h"
 #include "nissa/log.h"
-#include "step/ema.h"
-#include "storage/atomic_publish.h"
-#include "storage/confined_file_system.h"
 #include "storage/real_file_system.h"
 #include "tolaria/epoch_loop.h"
-#include "tolaria/run/resume.h"
 #include "tolaria/run/run_folder.h"
-#include "tolaria/run/training_identity.h"
 #include "tolaria/summary.h"
 
 namespace esper::engine {
 namespace {
 
-using base::FileSystem;
 using base::write_json;
 using base::write_line;
 using config::RunConfig;
 using nlohmann::ordered_json;
-using tolaria::RunFolder;
 
 std::string new_path(const TrainRequest& request, const RunConfig& config) {
   const auto now = static_cast<std::uint64_t>(base::Clock().wall().count());
@@ -74,162 +62,6 @@ int dry_run(const Workbench& bench, const TrainRequest& request) {
   return 0;
 }
 
-// A run folder, and the file system that may touch nothing but it.
-struct OpenRun {
-  FileSystem& files;
-  RunFolder folder;
-};
-
-// Never destroyed: a checkpoint writer whose I/O is stuck is left behind at the end, and may continue with it.
-FileSystem& confine(const std::string& run_folder) {
-  static auto* const kept = new std::deque<storage::ConfinedFileSystem>;
-  return kept->emplace_back(run_folder, storage::Owner::kAnyone);
-}
-
-OpenRun open_run(const std::string& path) {
-  FileSystem& files = confine(path);
-  return {files, tolaria::open_run_folder(files, path)};
-}
-
-OpenRun create_run(const std::string& path, const RunConfig& config) {
-  FileSystem& files = confine(path);
-  OpenRun open{files, tolaria::create_run_folder(files, path, config::resolved_yaml(config))};
-  kasmina::keep_host_package(config.host, files, path + "/" + kRunHostFolder);
-  return open;
-}
-
-// Before the first step of a new run.
-void begin_with_weights(Workbench& bench) {
-  const std::string& path = bench.config.host.weights;
-  if (path.empty()) return;
-  const auto weights = bench.model->network.take_weights(path);
-  step::restart_averages(bench.model->state);
-  nissa::log::info(fmt::format("host.weights: {} tensors taken from {}", weights.taken.size(), path));
-  if (const std::string text = kasmina::differences(weights); !text.empty()) {
-    nissa::log::warning("host.weights: " + text.substr(0, text.size() - 1));
-  }
-}
-
-// The model as at the start of the run.
-void begin_anew(Workbench& bench) {
-  device::seed_all(bench.config.seed);
-  bench.model = fresh_model(bench);
-  begin_with_weights(bench);
-}
-
-// A fork without seeds is another network than its parent: it has no figures to end with before it trained.
-void require_epochs_left(const tolaria::RunProgress& progress, const RunConfig& config, const std::string& path) {
-  if (progress.validation || progress.epoch < static_cast<std::uint32_t>(config.epochs)) return;
-  throw base::Error(base::ExitCode::kConfig,
-                    no_epochs_left(progress.epoch, config, "esper train --resume " + path) +
-                        "; this fork has not been trained yet; to measure it as it is: esper evaluate " + path);
-}
-
-// What was changed with --set on a resumed run is kept; a full disk keeps the run from nothing.
-void keep_config(const OpenRun& open, const RunConfig& config) {
-  try {
-    storage::publish_file(open.files, open.folder.config(), storage::bytes_of(config::resolved_yaml(config)));
-  } catch (const base::IoError& error) {
-    if (!error.out_of_space()) throw;
-    nissa::log::warning(std::string("config.yaml was not updated: ") + error.what());
-  }
-}
-
-// What was learned from inputs in one scale goes on in it, also where this version would measure another.
-void keep_normaliser(Workbench& bench, const tolaria::ResumePoint& from) {
-  if (from.preprocessing.empty()) return;
-  const auto saved = data::read_preprocessing(from.preprocessing);
-  if (!saved) {
-    throw base::Error(base::ExitCode::kCheckpoint,
-                      from.checkpoint + "/preprocessing.json cannot be used: " + saved.error());
-  }
-  if (saved->standardization == bench.data.standardization) return;
-  nissa::log::warning("mean and deviation of the training data are not those of " + from.checkpoint +
-                      ", which are kept");
-  bench.data.standardization = saved->standardization;
-}
-
-// What a run that goes back takes with it.
-struct GoingBack {
-  std::vector<tolaria::ReactionRecord> reactions;  // of this process, in order
-  std::int64_t newest_step = 0;
-  tolaria::CameBack from;
-  base::Ledger ledger;
-};
-
-// The run computes in fp32 from now on, whatever its configuration says; its identity stays.
-void raise_precision(Workbench& bench) {
-  bench.config.device.precision = config::Precision::kFp32;
-  bench.settings = step::step_settings(bench.config, torch::kFloat32);
-}
-
-tolaria::ResumePoint find_resume_point(const OpenRun& open, Workbench& bench, const tolaria::TrainingIdentity& identity,
-                                       const history::SettingChanges& changes, const GoingBack* back,
-                                       tamiyo::RunPolicy& policy) {
-  tolaria::ResumeTarget target{
-      bench.config, identity, bench.device, batches_per_epoch(bench), [&bench] { return fresh_model(bench); }, changes};
-  if (back != nullptr) {
-    target.reactions = back->reactions;
-    target.newest_step = back->newest_step;
-  }
-  auto from = tolaria::find_resume_point(open.files, open.folder.path, target, policy);
-  if (!from.progress.safety.full_precision || bench.settings.compute_type == torch::kFloat32) return from;
-  raise_precision(bench);
-  auto refused = std::move(from.refused);
-  from = {};
-  from = tolaria::find_resume_point(open.files, open.folder.path, target, policy);
-  from.refused.insert(from.refused.begin(), refused.begin(), refused.end());
-  return from;
-}
-
-// Puts the run's newest checkpoint that will do into the bench and the policy. Throws as find_resume_point(), and
-// Error{kConfig} for a fork without seeds that has no epoch left to train.
-tolaria::ResumePoint resume(const OpenRun& open, Workbench& bench, const RunConfig& config,
-                            const tolaria::TrainingIdentity& identity, const GoingBack* back,
-                            tamiyo::RunPolicy& policy) {
-  const std::string& path = open.folder.path;
-  const auto changes = history::accepted_changes(open.files, path);
-  auto from = find_resume_point(open, bench, identity, changes, back, policy);
-  if (from.model) {
-    bench.model = std::move(from.model);
-  } else if (back != nullptr) {
-    begin_anew(bench);
-  }
-  keep_normaliser(bench, from);
-  require_epochs_left(from.progress, history::settings_at(bench.config, changes, from.progress.epoch + 1), path);
-  if (!from.unchecked.empty()) nissa::log::warning(from.unchecked);
-  keep_config(open, config);
-  return from;
-}
-
-// The account of the process's time, from its first moment on.
-base::Ledger open_ledger(const TrainRequest& request) {
-  base::Ledger ledger(base::Clock(), request.run.started);
-  if (request.trace) ledger.keep_spans();
-  return ledger;
-}
-
-// Finds where the run stands and puts it together. back: it goes back in this process; else null.
-std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& bench, const OpenRun& open, Policy policy,
-                                     GoingBack* back) {
-  using Kind = tolaria::RunStart::Kind;
-  const bool resuming = back != nullptr || !request.resume.empty();
-  const RunConfig& config = request.job.config;
-  const auto identity = tolaria::training_identity(config, bench.data);
-  base::Ledger ledger = back != nullptr ? std::move(back->ledger) : open_ledger(request);
-  const auto from = resuming ? resume(open, bench, config, identity, back, *policy.policy) : tolaria::ResumePoint();
-  return std::make_unique<Composition>(CompositionParts{
-      .bench = bench,
-      .folder = open.folder,
-      .files = open.files,
-      .policy = std::move(policy),
-      .training_hash = identity.text(),
-      .start = {resuming ? Kind::kResumed : Kind::kNew, open.folder.path, from.checkpoint, from.refused},
-      .progress = from.progress,
-      .console = request.run.quiet ? Console::kNone : Console::kAsConfigured,
-      .ledger = std::move(ledger)});
-}
-
 tolaria::RunOutcome run_epochs(Composition& composition, const OpenRun& open) {
   try {
     tolaria::LiveChanges changes(open.files, open.folder.path, composition.changeable());
@@ -247,31 +79,14 @@ struct FinishedRun {
   ordered_json summary;
 };
 
-// The run goes on from an earlier checkpoint: everything is composed anew, as in a process that resumes it.
-std::unique_ptr<Composition> go_back(const TrainRequest& request, Workbench& bench, const OpenRun& open,
-                                     std::unique_ptr<Composition> composition, const tolaria::RunOutcome& outcome,
-                                     GoingBack& back) {
-  const base::Clock clock;
-  const auto begin = clock.now();
-  const tolaria::GoBack& where = *outcome.back;
-  back.reactions.insert(back.reactions.end(), where.reactions.begin(), where.reactions.end());
-  back.newest_step = where.newest_step;
-  back.from = {outcome.reason, where.epoch, where.step, {}};
-  back.ledger = composition->let_go();
-  composition.reset();
-  bench.model.reset();  // one at a time: memory may be what is short
-  composition = compose(request, bench, open, make_policy(request.job.config, request.job.cache_dir), &back);
-  back.from.took = clock.now() - begin;
-  composition->run().came_back = back.from;
-  return composition;
-}
-
 // A signal came when the run was to go back.
 tolaria::RunOutcome interrupted_on_the_way() {
   const int signal = base::Interrupt::requested();
   return {tolaria::RunOutcome::Kind::kInterrupted,
           signal,
-          fmt::format("interrupted by signal {}; go on from the newest checkpoint with esper train --resume", signal),
+          fmt::format("interrupted by signal {}; go on from the newest "
+                      "checkpoint with esper train --resume",
+                      signal),
           {}};
 }
 
@@ -318,7 +133,7 @@ int run(const TrainRequest& request) {
   Policy policy = make_policy(config, request.job.cache_dir);
   if (!resuming) open.emplace(create_run(new_path(request, config), config));
   warn_of_shortage(bench, open->files, open->folder.path);
-  auto composition = compose(request, bench, *open, std::move(policy), nullptr);
+  auto composition = compose(request, bench, *open, std::move(policy));
 
   base::fault::signal_point("tolaria.starting");
   interrupt.begin_saving();

@@ -1,5 +1,7 @@
 #include "base/fault.h"
 
+#include <fmt/core.h>
+
 #include <charconv>
 #include <cstdlib>
 #include <map>
@@ -18,9 +20,11 @@ struct Armed {
   std::uint64_t nth = 1, times = 1, hits = 0;
 };
 
+using Points = std::map<std::string, Armed, std::less<>>;
+
 struct State {
   std::mutex mutex;
-  std::map<std::string, Armed, std::less<>> points;
+  Points points;
   bool environment_read = false;
 };
 
@@ -41,7 +45,7 @@ std::uint64_t number(std::string_view text, std::string_view entry) {
   return value;
 }
 
-void arm_entry(std::string_view entry, std::map<std::string, Armed, std::less<>>& points) {
+void arm_entry(std::string_view entry, Points& points) {
   const std::size_t at = entry.find('@');
   if (at == 0 || at == std::string_view::npos) fail(entry);
   const std::string_view counts = entry.substr(at + 1);
@@ -52,17 +56,22 @@ void arm_entry(std::string_view entry, std::map<std::string, Armed, std::less<>>
     const std::string_view times = counts.substr(cross + 1);
     armed.times = times == "*" ? kEveryHit : number(times, entry);
   }
-  points.insert_or_assign(std::string(entry.substr(0, at)), armed);
+  if (!points.emplace(entry.substr(0, at), armed).second)
+    throw Error(ExitCode::kConfig, fmt::format("ESPER_FAULTS: the point {} is there twice", entry.substr(0, at)));
 }
 
-using Points = std::map<std::string, Armed, std::less<>>;
-
-void arm_list(std::string_view text, Points& points) {
+Points points_of(std::string_view text) {
+  Points points;
   while (!text.empty()) {
     const std::size_t comma = text.find(',');
     arm_entry(text.substr(0, comma), points);
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
   }
+  return points;
+}
+
+void arm_list(std::string_view text, Points& points) {
+  for (const auto& [point, armed] : points_of(text)) points.insert_or_assign(point, armed);
 }
 
 void publish(const State& s) {
@@ -107,8 +116,7 @@ void arm_from_text(std::string_view text) {
 
 std::string problem_of(std::string_view text) {
   try {
-    Points points;
-    arm_list(text, points);
+    points_of(text);
     return {};
   } catch (const Error& error) {
     return error.what();
@@ -142,6 +150,14 @@ std::vector<std::string> unfired() {
 
 std::string unfired_text(std::string_view point) {
   return "the fault point " + std::string(point) + " never fired: no such point, or not hit so often";
+}
+
+bool is_armed(std::string_view point) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  read_environment(s);
+  publish(s);
+  return s.points.contains(point);
 }
 
 std::uint64_t hits(std::string_view point) {

@@ -18,7 +18,8 @@ constexpr std::uint64_t kEveryHit = UINT64_MAX;
 
 // Replaces what was armed at the same point; counting starts again.
 void arm(std::string_view point, std::uint64_t nth = 1, std::uint64_t times = 1);
-// Arms the points of a text in the form above. Throws Error{kConfig} if it cannot be parsed.
+// Arms the points of a text in the form above, each as arm(). Throws Error{kConfig} if it cannot be parsed, or has a
+// point twice.
 void arm_from_text(std::string_view text);
 // Why arm_from_text() would refuse it; empty: it would not.
 std::string problem_of(std::string_view text);
@@ -29,6 +30,7 @@ void disarm_all();
 // The armed points of which no hit fired, and a line for the log that says so of one.
 std::vector<std::string> unfired();
 std::string unfired_text(std::string_view point);
+bool is_armed(std::string_view point);
 // Hits of an armed point so far, those that fired and those that did not.
 std::uint64_t hits(std::string_view point);
 

@@ -30,6 +30,10 @@ constexpr auto names(Then) {
   return std::array{std::pair{Then::kNothing, "nothing"}, std::pair{Then::kResume, "resume"}};
 }
 
+// What a machine must have for it.
+enum class Needs { kNothing, kGpu };
+constexpr auto names(Needs) { return std::array{std::pair{Needs::kNothing, "nothing"}, std::pair{Needs::kGpu, "gpu"}}; }
+
 struct Expectation {
   std::int64_t exit_status = 0;
   std::vector<std::string> events, absent;
@@ -56,6 +60,7 @@ struct Drill {
   std::string name;  // of its file, without the ending
   std::string about, run;
   std::vector<std::string> set, faults;
+  Needs needs = Needs::kNothing;
   Damage damage = Damage::kNone;
   Then then = Then::kNothing;
   Expectation expect;
@@ -68,6 +73,7 @@ struct Drill {
         field("about", &D::about, "what is disturbed, in a sentence"),
         field("run", &D::run, "the run file, relative to this one"),
         field("set", &D::set, "assignments on top of the run file, like epochs=4"),
+        field("needs", &D::needs, "what a machine must have for it; another one skips it"),
         field("faults", &D::faults, "fault points, like storage.publish@2x3: the second hit and three in all"),
         field("damage", &D::damage, "of the newest checkpoint, before the run is continued"),
         field("then", &D::then, "what follows the disturbed process"),

@@ -148,8 +148,15 @@ const RunContents& References::of(const TrainingPlan& plan) {
   return contents_.emplace(key, read_contents(run)).first->second;
 }
 
+std::string lack_for(const Drill& drill) {
+  if (drill.needs == Needs::kNothing) return {};
+  const bool has_driver = std::filesystem::exists("/dev/nvidiactl") || std::filesystem::exists("/dev/dxg");
+  return has_driver ? "" : "this machine has no NVIDIA GPU";
+}
+
 DrillResult run_drill(const Drill& drill, const DrillSetup& setup, References& references) {
-  DrillResult result{.name = drill.name, .about = drill.about};
+  DrillResult result{.name = drill.name, .about = drill.about, .skipped = lack_for(drill)};
+  if (!result.skipped.empty()) return result;
   DrillRun run(drill, setup, result);
   auto began = Clock::now();
   try {

@@ -15,6 +15,7 @@ namespace esper::drill {
 struct DrillResult {
   std::string name, about;
   std::vector<std::string> failures{};           // what did not come as expected; empty: it passed
+  std::string skipped{};                         // why it was not carried out; empty: it was
   std::vector<std::string> ends{};               // of its processes, in order: "exit status 0"
   std::map<std::string, std::int64_t> events{};  // those that it speaks of, and how often the run reported them
   double took_s = 0;                             // without the run that it is compared with
@@ -39,6 +40,9 @@ struct DrillSetup {
   std::string config;     // a run file in place of the drills' own; empty: their own
   std::string cache_dir;  // of compiled programs; empty: where all runs keep them
 };
+
+// Why this machine cannot carry it out; empty: it can.
+std::string lack_for(const Drill& drill);
 
 // A fault that never fired, a process that does not end and a run that cannot be read back are failures of the drill.
 // Throws only where the user stops it (stop.h).

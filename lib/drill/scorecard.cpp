@@ -9,8 +9,23 @@
 namespace esper::drill {
 namespace {
 
-auto passed_among(const std::vector<DrillResult>& results) {
-  return std::ranges::count_if(results, [](const DrillResult& result) { return result.failures.empty(); });
+bool has_passed(const DrillResult& result) { return result.skipped.empty() && result.failures.empty(); }
+
+auto count(const std::vector<DrillResult>& results, bool (*is_counted)(const DrillResult&)) {
+  return std::ranges::count_if(results, is_counted);
+}
+
+auto failed_among(const std::vector<DrillResult>& results) {
+  return count(results, [](const DrillResult& result) { return !result.failures.empty(); });
+}
+
+auto skipped_among(const std::vector<DrillResult>& results) {
+  return count(results, [](const DrillResult& result) { return !result.skipped.empty(); });
+}
+
+std::string word_for(const DrillResult& result) {
+  if (!result.skipped.empty()) return "skipped";
+  return result.failures.empty() ? "passed " : "FAILED ";
 }
 
 }  // namespace
@@ -21,7 +36,8 @@ nlohmann::ordered_json scorecard(const std::vector<DrillResult>& results, const 
   for (const DrillResult& result : results) {
     drills.push_back({{"name", result.name},
                       {"about", result.about},
-                      {"passed", result.failures.empty()},
+                      {"passed", has_passed(result)},
+                      {"skipped", result.skipped},
                       {"failures", result.failures},
                       {"ends", result.ends},
                       {"events", result.events},
@@ -29,8 +45,9 @@ nlohmann::ordered_json scorecard(const std::vector<DrillResult>& results, const 
   }
   return {{"format", 1},
           {"esper", build},
-          {"passed", passed_among(results)},
-          {"failed", static_cast<std::int64_t>(results.size()) - passed_among(results)},
+          {"passed", count(results, has_passed)},
+          {"failed", failed_among(results)},
+          {"skipped", skipped_among(results)},
           {"runs_kept_in", runs},
           {"drills", drills}};
 }
@@ -40,15 +57,16 @@ std::string scorecard_text(const std::vector<DrillResult>& results) {
   for (const DrillResult& result : results) width = std::max(width, result.name.size());
   std::string text;
   for (const DrillResult& result : results) {
-    text += fmt::format("{:<{}}  {}  {:>6.1f} s  {}\n", result.name, width,
-                        result.failures.empty() ? "passed" : "FAILED", result.took_s, result.about);
+    text +=
+        fmt::format("{:<{}}  {}  {:>6.1f} s  {}\n", result.name, width, word_for(result), result.took_s, result.about);
+    if (!result.skipped.empty()) text += fmt::format("{:<{}}    {}\n", "", width, result.skipped);
     for (const auto& failure : result.failures) text += fmt::format("{:<{}}    {}\n", "", width, failure);
   }
-  return text + fmt::format("{} of {} drills passed\n", passed_among(results), results.size());
+  text += fmt::format("{} of {} drills passed", count(results, has_passed), results.size());
+  if (const auto skipped = skipped_among(results); skipped > 0) text += fmt::format(", {} skipped", skipped);
+  return text + "\n";
 }
 
-bool all_passed(const std::vector<DrillResult>& results) {
-  return passed_among(results) == static_cast<std::int64_t>(results.size());
-}
+bool none_failed(const std::vector<DrillResult>& results) { return failed_among(results) == 0; }
 
 }  // namespace esper::drill

@@ -16,6 +16,6 @@ nlohmann::ordered_json scorecard(const std::vector<DrillResult>& results, const 
 // A line for each drill, with its failures below it, and the sum.
 std::string scorecard_text(const std::vector<DrillResult>& results);
 
-bool all_passed(const std::vector<DrillResult>& results);
+bool none_failed(const std::vector<DrillResult>& results);
 
 }  // namespace esper::drill

@@ -9,6 +9,7 @@
 #include "base/quantity.h"
 #include "kasmina/command/removal.h"
 #include "kasmina/network/network_frozen.h"
+#include "kasmina/network/network_seeds.h"
 #include "kasmina/network/network_tensors.h"
 
 namespace esper::kasmina {
@@ -48,11 +49,9 @@ struct Surroundings {
   std::int64_t host_parameters = 0;
 };
 
-void take_in(Slot& slot, const EpochFacts& facts, const Surroundings& around) {
+void take_measurements(Slot& slot, const EpochFacts& facts, const Surroundings& around) {
   auto& seed = *slot.seed;
   auto& record = seed.record;
-  ++slot.stage_epochs;
-  ++record.age_epochs;
   SeedFacts own;
   for (const auto& candidate : facts.seeds) {
     if (candidate.seed_id == seed.id) own = candidate;
@@ -78,7 +77,14 @@ void take_in(Slot& slot, const EpochFacts& facts, const Surroundings& around) {
         {own.gradient_norm, facts.host_gradient_norm, seed.module.tensors.num_parameters(), around.host_parameters});
     if (ratio) record.gradient_ratio = smoothed_ratio(record.gradient_ratio, *ratio);
   }
-  tick(seed.alpha);
+}
+
+// An epoch that is undone measured nothing of the seeds that go on growing: their figures stay.
+void take_in(Slot& slot, const EpochFacts& facts, const Surroundings& around) {
+  ++slot.stage_epochs;
+  ++slot.seed->record.age_epochs;
+  if (facts.undone.empty() || !is_growing(slot.stage)) take_measurements(slot, facts, around);
+  tick(slot.seed->alpha);
 }
 
 // The epoch in which the slot was CULLED is the first of its embargo.
@@ -131,15 +137,20 @@ std::vector<bool> broken_seeds(const std::vector<Slot>& slots) {
   return broken;
 }
 
-std::vector<LifecycleEvent> close_epoch(NetworkState& network, Slot& slot, const EpochFacts& facts, bool is_broken) {
+struct Faults {
+  bool is_broken = false;  // holds numbers that are not finite
+  std::string undone;      // the epoch is undone for it
+};
+
+std::vector<LifecycleEvent> close_epoch(NetworkState& network, Slot& slot, const Faults& faults) {
   std::vector<LifecycleEvent> events;
   const bool violates = slot.seed->record.isolation_violations > 0;
   if (violates) events.push_back(violation(slot));
   std::string reason;
-  if (is_broken) {
+  if (faults.is_broken) {
     reason = "its tensors hold NaN or infinity";
-  } else if (!facts.undone.empty() && is_growing(slot.stage)) {
-    reason = facts.undone;
+  } else if (!faults.undone.empty()) {
+    reason = faults.undone;
   } else if (violates && network.growth.isolation.strict) {
     reason = "isolation violated: its gradient reached the host";
   } else if (is_leaving(slot) && slot.seed->alpha.mode == AlphaMode::kHold) {
@@ -162,11 +173,14 @@ std::vector<LifecycleEvent> end_epoch(NetworkState& network, const EpochFacts& f
   network.accuracy = if_accuracy(facts.validation_accuracy);
   const auto host_parameters = num_learning_host_parameters(network);
   const auto broken = broken_seeds(network.structure.slots);
+  // Which one is at fault cannot be told; if it is another, that one is the youngest the next time.
+  const std::string suspect = facts.undone.empty() ? "" : youngest_growing_seed(network);
   std::vector<LifecycleEvent> events;
   for (std::size_t i = 0; i < network.structure.slots.size(); ++i) {
     auto& slot = network.structure.slots[i];
     if (slot.seed) take_in(slot, facts, {network.accuracy, host_parameters});
-    const auto happened = slot.seed ? close_epoch(network, slot, facts, broken[i]) : rest(slot, network.growth);
+    const Faults faults{broken[i], slot.seed && slot.seed->id == suspect ? facts.undone : ""};
+    const auto happened = slot.seed ? close_epoch(network, slot, faults) : rest(slot, network.growth);
     events.insert(events.end(), happened.begin(), happened.end());
   }
   if (refresh_frozen(network)) ++network.structure_version;

@@ -4,9 +4,11 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "device/precision.h"
 #include "step/aggregation.h"
 #include "step/counted_targets.h"
@@ -291,6 +293,7 @@ void train_step(StepState& state, const StepSettings& settings, std::span<const 
     unscale(parts);
   });
   const BelowAutograd below;
+  if (base::fault::hit("step.gradient")) state.gradients[state.gradients.numel() / 2].fill_(NAN);
   measure_norms(state);
   clip_and_count(state, settings.clip_norm);
   keep_finite_parts(parts, &ScaledPart::written, [&] { apply_to_used(state, settings, used); });

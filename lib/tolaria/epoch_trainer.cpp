@@ -145,12 +145,10 @@ void EpochTrainer::save() {
 }
 
 void EpochTrainer::advance_cursor(const std::vector<Microbatch>& microbatches) {
-  const std::int64_t accumulation = run_.facts.config.step.accumulation;
   RunProgress& progress = run_.progress;
   progress.batch += static_cast<std::int64_t>(microbatches.size());
   ++progress.step;
-  const auto steps = static_cast<std::uint64_t>((progress.batch + accumulation - 1) / accumulation);
-  run_.display.step.store(steps, std::memory_order_relaxed);
+  run_.display.step.store(static_cast<std::uint64_t>(run_.facts.steps_of(progress.batch)), std::memory_order_relaxed);
 }
 
 std::optional<TrainedEpoch> EpochTrainer::train() {

@@ -87,7 +87,10 @@ int list(const std::vector<drill::Drill>& drills, bool json) {
 }
 
 int carry_out(const std::vector<drill::Drill>& drills, const DrillOptions& options) {
-  for (const auto& one : drills) config::load_run_config(options.config.empty() ? one.run : options.config, one.set);
+  for (const auto& one : drills) {
+    if (drill::lack_for(one).empty())
+      config::load_run_config(options.config.empty() ? one.run : options.config, one.set);
+  }
   if (!options.output.empty()) refuse_unwritable(options.output);
   base::ScratchFolder scratch("esper-drill");
   const drill::Stop stop;
@@ -101,13 +104,13 @@ int carry_out(const std::vector<drill::Drill>& drills, const DrillOptions& optio
     }
   } catch (const Error& error) {  // stopped by the user
     base::end_progress();
-    if (!options.keep && drill::all_passed(results)) throw;
+    if (!options.keep && drill::none_failed(results)) throw;
     scratch.keep();
     throw Error(error.code(), fmt::format("{}; the runs so far are kept in {}:\n{}", error.what(), scratch.path(),
                                           drill::scorecard_text(results)));
   }
   base::end_progress();
-  const bool keeps = options.keep || !drill::all_passed(results);
+  const bool keeps = options.keep || !drill::none_failed(results);
   if (keeps) scratch.keep();
   const auto document = drill::scorecard(results, build_name(), keeps ? scratch.path() : "");
   if (!options.output.empty()) write_output_file(options.output, document);
@@ -117,7 +120,7 @@ int carry_out(const std::vector<drill::Drill>& drills, const DrillOptions& optio
     print(drill::scorecard_text(results));
     if (keeps) print_line("runs: " + scratch.path());
   }
-  return drill::all_passed(results) ? 0 : kDiffers;
+  return drill::none_failed(results) ? 0 : kDiffers;
 }
 
 }  // namespace

@@ -43,6 +43,14 @@ std::vector<leyline::SeedState> export_seed_states(const NetworkState& network) 
   return states;
 }
 
+std::string youngest_growing_seed(const NetworkState& network) {
+  std::string youngest;
+  for (const auto* slot : in_creation_order(network.structure.slots)) {
+    if (is_growing(slot->stage)) youngest = slot->seed->id;
+  }
+  return youngest;
+}
+
 std::vector<leyline::SlotState> export_slots(const NetworkState& network) {
   double flops = host_flops(network.host);
   for (const auto* slot : in_creation_order(network.structure.slots)) {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/fault.h"
 #include "leyline/telemetry.h"
 
 namespace esper::lanes {
@@ -22,6 +23,7 @@ bool GraphCapture::may(torch::Device device) const { return device.is_cuda() && 
 std::shared_ptr<GraphedStep> GraphCapture::capture(const step::Model& model, std::span<const step::Microbatch> example,
                                                    torch::Device device, const GraphedStep::Step& step) {
   try {
+    if (base::fault::hit("lanes.capture")) throw program::CaptureFailure("capture", "fault point lanes.capture");
     return std::make_shared<GraphedStep>(model, example, device, warm_ups_, step, figures_);
   } catch (const program::CaptureFailure& failure) {
     const std::string failures = std::to_string(++figures_->failures);

@@ -104,6 +104,10 @@ bool WorkerProcess::send(const std::string& line) {
   return sent;
 }
 
+void WorkerProcess::stop_where_armed() {
+  if (base::fault::hit("program.worker_hangs")) ::kill(-pid_, SIGSTOP);
+}
+
 void WorkerProcess::kill() {
   if (pid_ < 0) return;
   end_ = base::end_group(pid_, kPatience);

@@ -36,6 +36,9 @@ class WorkerProcess {
     return channel_.read_line(line, timeout, wake);
   }
 
+  // For a drill: stops the whole group for ever.
+  void stop_where_armed();
+
   // Ends the whole group, at once, and waits for the child itself, five seconds at most.
   void kill();
 

@@ -22,7 +22,7 @@ using Kind = WorkerAnswer::Kind;
 constexpr base::Duration kCancelGrace = std::chrono::seconds(2);
 
 // The worker ends a job that is over its deadlines by itself; one that does not is given up this much later.
-constexpr base::Duration kWorkersGrace = std::chrono::seconds(30);
+constexpr base::Duration kWorkersGrace = std::chrono::seconds(10);
 
 double seconds(base::Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -207,6 +207,7 @@ WorkerAnswer WorkerSession::await_reply(std::uint64_t job, const Interrupt& inte
           began = true;
           deadline = clock_.now() + settings_.wall_deadline + kWorkersGrace;
           stage_ = CompileStage::kCompiling;
+          process_->stop_where_armed();
         }
         if (const auto headers = reply.find("headers"); headers != reply.end()) {
           stage_ = *headers == true ? CompileStage::kHeaders : CompileStage::kCompiling;

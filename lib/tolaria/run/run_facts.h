@@ -28,9 +28,11 @@ struct RunFacts {
   base::Clock clock{};
   base::Duration started{};  // of this process, monotonic
 
-  std::int64_t steps_per_epoch() const {
-    return (batches_per_epoch + config.step.accumulation - 1) / config.step.accumulation;
+  // Of so many microbatches of an epoch.
+  std::int64_t steps_of(std::int64_t batches) const {
+    return (batches + config.step.accumulation - 1) / config.step.accumulation;
   }
+  std::int64_t steps_per_epoch() const { return steps_of(batches_per_epoch); }
   step::RunLength length() const { return {steps_per_epoch(), steps_per_epoch() * config.epochs}; }
   // The place of a step of the run, from 0.
   double learning_rate(std::int64_t step) const;

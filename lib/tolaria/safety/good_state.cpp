@@ -4,17 +4,14 @@
 #include <torch/types.h>
 
 #include <chrono>
-#include <deque>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "base/fault.h"
 #include "base/text/rounding.h"
 #include "device/out_of_memory.h"
 #include "kasmina/network/alpha_override.h"
 #include "kasmina/network/network_seeds.h"
-#include "kasmina/seed/lifecycle.h"
 #include "leyline/telemetry.h"
 #include "tolaria/evaluation/averaged_model.h"
 #include "tolaria/safety/loss_watch.h"
@@ -34,21 +31,13 @@ using namespace leyline::literals;
 
 constexpr auto kDrillDelay = std::chrono::milliseconds(200);
 
-std::vector<std::string> growing_seeds(const kasmina::Network& network) {
-  std::vector<std::string> ids;
-  for (const auto& seed : kasmina::export_seed_states(network.state())) {
-    if (kasmina::is_growing(seed.stage)) ids.push_back(seed.seed_id);
-  }
-  return ids;
-}
-
-// Evaluates the network without its growing seeds: at alpha 0 a finite seed adds exactly nothing. If a signal ends the
-// pass, the previous epoch's values apply, or without those, the values of the samples so far.
-ValidationResult validate_without_growing_seeds(const Evaluation& evaluation, const RunProgress& progress) {
+// Evaluates the network without the seed: at alpha 0 a finite one adds exactly nothing. If a signal ends the pass, the
+// previous epoch's values apply, or without those, the values of the samples so far.
+ValidationResult validate_without(const std::string& seed_id, const Evaluation& evaluation,
+                                  const RunProgress& progress) {
   const auto& [model, loader, train, facts, ledger] = evaluation;
   const LedgerScope validating(ledger, Owner::kValidation);
-  std::deque<kasmina::AlphaOverride> silent;
-  for (const auto& id : growing_seeds(model.network)) silent.emplace_back(model.network.state(), id, 0.0);
+  const kasmina::AlphaOverride silent(model.network.state(), seed_id, 0.0);
   const AveragedModel averaged(model, train, facts.config, facts.device);
   ValidationResult result = validation_pass(model, loader, facts.device);
   if (result.complete || !progress.validation) return result;
@@ -73,7 +62,9 @@ StepMetrics undone_metrics(const StepMetrics& metrics, const RunProgress& progre
 
 }  // namespace
 
-bool GoodState::has_growing_seeds() const { return !growing_seeds(evaluation_.model.network).empty(); }
+bool GoodState::has_growing_seeds() const {
+  return !kasmina::youngest_growing_seed(evaluation_.model.network.state()).empty();
+}
 
 void GoodState::forget() {
   copy_.reset();
@@ -156,7 +147,8 @@ void GoodState::measure_again(const std::string& reason, StepMetrics& metrics, M
   }
   metrics = undone_metrics(metrics, progress_);
   measured = {};
-  measured.running = validate_without_growing_seeds(evaluation_, progress_);
+  const std::string suspect = kasmina::youngest_growing_seed(evaluation_.model.network.state());
+  measured.running = validate_without(suspect, evaluation_, progress_);
   measured.undone = reason + " while it grew";
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // The last state that was found good, in memory: of the end of an epoch, or of a later step at which the bits of steps
-// changed. A run goes back to it after a step that went wrong. If that may be a seed's doing, all growing seeds are
-// culled: a non-finite step corrupts every tensor at once, so the responsible one cannot be identified. Training
-// thread.
+// changed. A run goes back to it after a step that went wrong. If that may be a seed's doing, the youngest growing seed
+// is culled: a non-finite step corrupts every tensor at once, so the responsible one cannot be identified, and if it is
+// another one, it is the youngest the next time. Training thread.
 
 #include <cstdint>
 #include <optional>
@@ -64,7 +64,7 @@ class GoodState {
   };
   void report_return(const Return& made);
   // After put_back(): the epoch ends with the restored state. `metrics` and `measured` become those of that state
-  // without its growing seeds; `measured.undone` gives the reason.
+  // without its youngest growing seed; `measured.undone` gives the reason.
   void measure_again(const std::string& reason, step::StepMetrics& metrics, Measurements& measured);
 
   const RollbackFigures& figures() const { return figures_; }

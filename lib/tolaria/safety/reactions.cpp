@@ -45,8 +45,7 @@ void Reactions::save_earlier_state() {
 }
 
 Reactions::Next Reactions::react(const BadStep& bad) {
-  const std::int64_t accumulation = facts_.config.step.accumulation;
-  const std::int64_t epoch_begin = progress_.step - (progress_.batch + accumulation - 1) / accumulation;
+  const std::int64_t epoch_begin = progress_.step - facts_.steps_of(progress_.batch);
   const ReactionLimits limits{facts_.config.safety, facts_.config.data.batch_size,
                               settings_.compute_type != torch::kBFloat16, epoch_begin + facts_.steps_per_epoch()};
   const ReactionRecord reaction = next_reaction(bad, progress_.safety, limits);

@@ -35,8 +35,7 @@ void RunSafety::begin(const std::optional<CameBack>& came_back) {
   if (progress_.safety.failed_epochs > 0)
     emergency_.raise(EmergencyLevel::kElevated, progress_.safety.failed_epochs, "the last epoch failed");
   // Runs of earlier versions did not record the good step.
-  const std::int64_t accumulation = evaluation_.facts.config.step.accumulation;
-  const std::int64_t steps_of_epoch = (progress_.batch + accumulation - 1) / accumulation;
+  const std::int64_t steps_of_epoch = evaluation_.facts.steps_of(progress_.batch);
   if (is_worth_saving())
     progress_.safety.good_step = std::max(progress_.safety.good_step, progress_.step - steps_of_epoch);
   if (step::first_not_finite(evaluation_.model.state, {}).empty()) good_state_.keep();

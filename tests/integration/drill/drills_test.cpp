@@ -44,6 +44,8 @@ TEST_CASE("each of the project's drills comes out as its file says") {
     CHECK(one["failures"].empty());
   }
   CHECK(scorecard["failed"] == 0);
+  CHECK(scorecard["passed"].get<int>() + scorecard["skipped"].get<int>() ==
+        static_cast<int>(scorecard["drills"].size()));
   CHECK(finished.exit_code == 0);
 }
 

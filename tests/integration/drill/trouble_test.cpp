@@ -1,8 +1,11 @@
 // What a run does about trouble is part of the run: killed and resumed, it ends with the same bits.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
+#include <iostream>
 #include <string>
 
 #include "integration/run/run_record.h"
@@ -67,6 +70,38 @@ TEST_CASE("memory that is short in each size of microbatch ends the run with exi
   CHECK(finished.exit_code == 6);
   CHECK_THAT(finished.err, ContainsSubstring("lower data.batch_size"));
   CHECK(events_of(room.run("small"), "tolaria.batches_split").size() >= 2);
+}
+
+// ESPER_ALLOCATIONS: how many of them, spread over the whole run.
+TEST_CASE("whichever allocation fails, the run goes on, or ends with exit status 6 and can be resumed") {
+  const RunRoom room;
+  const char* wanted = std::getenv("ESPER_ALLOCATIONS");
+  const int count = wanted == nullptr ? 12 : std::stoi(wanted);
+  constexpr int kAllocations = 12'000;  // of a whole run, and more
+  const Words eager{"step.lane=eager", "checkpoint.every=7 steps"};
+  int ended = 0, went_on = 0, not_reached = 0;
+  for (int i = 0; i < count; ++i) {
+    const int nth = 1 + i * kAllocations / count + i;
+    CAPTURE(nth);
+    const auto run = room.run("fails-" + std::to_string(nth));
+    const auto finished = train_with(room, run, eager, "device.allocation@" + std::to_string(nth));
+    INFO(finished.out << finished.err);
+    if (finished.err.find("never fired") != std::string::npos) {
+      ++not_reached;
+      continue;
+    }
+    REQUIRE((finished.exit_code == 0 || finished.exit_code == 6));
+    if (finished.exit_code == 0) {
+      ++went_on;
+    } else if (++ended; fs::exists(run)) {
+      CHECK_THAT(finished.err, ContainsSubstring("out of memory"));
+      require_done(resume_with(run, ""));
+    }
+  }
+  std::cout << fmt::format("of {} failing allocations {} ended the run, {} did not; {} were not reached\n", count,
+                           ended, went_on, not_reached);
+  CHECK(ended > 0);
+  CHECK(went_on > 0);
 }
 
 TEST_CASE("a run that halts instead of going back does so when it is resumed") {

@@ -57,7 +57,7 @@ TEST_CASE("points are armed by text") {
 TEST_CASE("a text that arms nothing is refused") {
   const Disarm guard;
   const auto* text = GENERATE("test.point", "@3", "test.point@", "test.point@0", "test.point@x2", "test.point@1x",
-                              "test.point@1x0", "a@1,,b@1", "test.point@-1");
+                              "test.point@1x0", "a@1,,b@1", "test.point@-1", "a@1,b@1,a@2");
   CAPTURE(text);
   CHECK_THROWS_AS(fault::arm_from_text(text), Error);
 }

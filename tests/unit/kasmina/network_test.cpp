@@ -368,7 +368,7 @@ TEST_CASE("a seed with NaN in its tensors is culled at the epoch's end, the othe
   CHECK(run.slot_stage(1) == Stage::kGerminated);
 }
 
-TEST_CASE("where an epoch's learning is undone all growing seeds go, and fossils stay") {
+TEST_CASE("where an epoch's learning is undone a growing seed goes, and fossils stay") {
   Growing run;
   run.germinate("r0c0", "mlp");
   run.grow_to("seed-0001", Stage::kFossilized);
@@ -381,6 +381,27 @@ TEST_CASE("where an epoch's learning is undone all growing seeds go, and fossils
   CHECK(events[1].seed_id == "seed-0002");
   CHECK(events[1].reason == "the loss exploded while it grew");
   CHECK(run.slot_stage(0) == Stage::kFossilized);
+  CHECK(run.slot_stage(1) == Stage::kCulled);
+}
+
+TEST_CASE("of several growing seeds the youngest goes, and the others keep their figures; the next time the next one") {
+  Growing run;
+  run.germinate("r0c1", "mlp");
+  run.germinate("r0c0", "lora");
+  run.end_epoch();
+  const auto before = run.state("seed-0001");
+  auto facts = run.good_facts();
+  facts.undone = "the loss exploded while it grew";
+  for (auto& seed : facts.seeds) seed.gradient_norm = 77;
+  run.network.end_epoch(facts);
+  CHECK(run.slot_stage(0) == Stage::kCulled);
+  CHECK(run.slot_stage(1) == Stage::kGerminated);
+  const auto after = run.state("seed-0001");
+  CHECK(after.gradient_norm == before.gradient_norm);
+  CHECK(after.age_epochs == before.age_epochs + 1);
+  facts = run.good_facts();
+  facts.undone = "again";
+  run.network.end_epoch(facts);
   CHECK(run.slot_stage(1) == Stage::kCulled);
 }
 

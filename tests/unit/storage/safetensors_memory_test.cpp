@@ -1,0 +1,45 @@
+// Memory that runs out while tensors are read. Where a document is written, the JSON library allocates in its
+// destructor: a lack of memory there ends the process, as a kill does (atomic_publish_test.cpp).
+#include <catch2/catch_test_macros.hpp>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <vector>
+
+#include "storage/atomic_publish.h"
+#include "storage/real_file_system.h"
+#include "storage/safetensors.h"
+#include "support/failing_new.h"
+#include "support/temporary_folder.h"
+
+namespace esper::test::safetensors_memory_test {
+
+using namespace esper::storage;
+
+namespace {
+
+const std::vector<std::int64_t> kNumbers{1, 2, 3, 4};
+
+void write_tensors(const ByteSink& sink) {
+  const Bytes bytes{reinterpret_cast<const std::byte*>(kNumbers.data()), kNumbers.size() * sizeof(std::int64_t)};
+  write_safetensors({{"a", Dtype::kI64, {2, 2}, bytes}, {"b", Dtype::kI64, {4}, bytes}}, {{"format", "pt"}}, sink);
+}
+
+void publish(const std::string& path) {
+  publish_folder(real_file_system(), path, {{"state.safetensors", write_tensors}}, {{"step", 1}});
+}
+
+}  // namespace
+
+TEST_CASE("whichever allocation fails while tensors are read, none of their contents are wrong") {
+  const TemporaryFolder folder;
+  const std::string path = folder / "checkpoint";
+  publish(path);
+  const auto failed = fail_each_allocation([&] {
+    const auto read = load_safetensors(real_file_system(), path + "/state.safetensors", 1U << 20U);
+    if (read && read->contents.tensors.size() != 2) throw std::logic_error("tensors are missing");
+  });
+  CHECK(failed > 20);
+}
+
+}  // namespace esper::test::safetensors_memory_test
