@@ -14,7 +14,7 @@ extern "C" int esper_engine_run(const esper::EngineRequest& request) {
   using esper::base::Error;
   using esper::base::ExitCode;
   constexpr char kWayOut[] = "; use a smaller host or data.batch_size";
-  esper::device::let_memory_fail_if_armed();
+  esper::device::install_failing_allocator_if_armed();
   try {
     return std::visit([](const auto& of_command) { return esper::engine::run(of_command); }, request);
   } catch (const Error&) {

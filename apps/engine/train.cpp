@@ -1,5 +1,4 @@
-// `esper train`: from a run file, or a run folder to continue with, to a
-// finished run.
+// `esper train`: from a run file, or a run folder to continue with, to a finished run.
 
 #include <fmt/core.h>
 
@@ -15,7 +14,7 @@
 #include "engine/commands.h"
 #include "engine/composition.h"
 #include "engine/shortage.h"
-#include "engine/taking_up.h"
+#include "engine/start_run.h"
 #include "engine/train_report.h"
 #include "engine/trusted_programs.h"
 #include "engine/workbench.h"
@@ -84,9 +83,7 @@ tolaria::RunOutcome interrupted_on_the_way() {
   const int signal = base::Interrupt::requested();
   return {tolaria::RunOutcome::Kind::kInterrupted,
           signal,
-          fmt::format("interrupted by signal {}; go on from the newest "
-                      "checkpoint with esper train --resume",
-                      signal),
+          fmt::format("interrupted by signal {}; go on from the newest checkpoint with esper train --resume", signal),
           {}};
 }
 

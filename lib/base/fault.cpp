@@ -60,7 +60,7 @@ void arm_entry(std::string_view entry, Points& points) {
     throw Error(ExitCode::kConfig, fmt::format("ESPER_FAULTS: the point {} is there twice", entry.substr(0, at)));
 }
 
-Points points_of(std::string_view text) {
+Points parse_points(std::string_view text) {
   Points points;
   while (!text.empty()) {
     const std::size_t comma = text.find(',');
@@ -71,7 +71,7 @@ Points points_of(std::string_view text) {
 }
 
 void arm_list(std::string_view text, Points& points) {
-  for (const auto& [point, armed] : points_of(text)) points.insert_or_assign(point, armed);
+  for (const auto& [point, armed] : parse_points(text)) points.insert_or_assign(point, armed);
 }
 
 void publish(const State& s) {
@@ -116,7 +116,7 @@ void arm_from_text(std::string_view text) {
 
 std::string problem_of(std::string_view text) {
   try {
-    points_of(text);
+    parse_points(text);
     return {};
   } catch (const Error& error) {
     return error.what();

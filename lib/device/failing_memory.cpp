@@ -9,15 +9,21 @@
 namespace esper::device {
 namespace {
 
-constexpr const char* kPoint = "device.allocation";
+constexpr const char* kAnyAllocation = "device.allocation";
+constexpr const char* kAllocationInStep = "step.allocation";
+
+bool is_to_fail() {
+  const bool in_step = FailingSteps::in_step() && base::fault::hit(kAllocationInStep);
+  return base::fault::hit(kAnyAllocation) || in_step;
+}
 
 class FailingAllocator final : public c10::Allocator {
  public:
   explicit FailingAllocator(c10::Allocator& real) : real_(real) {}
 
   c10::DataPtr allocate(std::size_t bytes) override {
-    TORCH_CHECK(!base::fault::hit(kPoint), "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes,
-                " bytes. Fault point ", kPoint);
+    TORCH_CHECK(!is_to_fail(), "DefaultCPUAllocator: can't allocate memory: you tried to allocate ", bytes,
+                " bytes. A fault point made it fail");
     return real_.allocate(bytes);
   }
   c10::DeleterFnPtr raw_deleter() const override { return real_.raw_deleter(); }
@@ -29,8 +35,10 @@ class FailingAllocator final : public c10::Allocator {
 
 }  // namespace
 
-void let_memory_fail_if_armed() {
-  if (!base::fault::is_armed(kPoint)) return;
+thread_local bool FailingSteps::in_step_ = false;
+
+void install_failing_allocator_if_armed() {
+  if (!base::fault::is_armed(kAnyAllocation) && !base::fault::is_armed(kAllocationInStep)) return;
   static FailingAllocator failing(*c10::GetCPUAllocator());
   c10::SetCPUAllocator(&failing, 1);  // above PyTorch's own
 }

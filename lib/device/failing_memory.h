@@ -1,11 +1,24 @@
 #pragma once
-// For drills and tests: lets memory for tensors on the CPU run out where the fault point device.allocation says so.
+// For drills and tests: memory for tensors on the CPU that runs out where a fault point says so.
 
 namespace esper::device {
 
-// From now on each allocation of the process hits the point, and one where it fires throws what PyTorch's allocator
-// throws if the machine has no memory left. Where the point is not armed nothing changes. Before other threads
-// allocate.
-void let_memory_fail_if_armed();
+// Where a point is armed, each allocation of the process hits device.allocation, and one within a FailingSteps scope of
+// its thread hits step.allocation, too; one where a point fires throws what PyTorch's allocator throws if the machine
+// has no memory left. Else nothing changes. Before other threads allocate.
+void install_failing_allocator_if_armed();
+
+class FailingSteps {
+ public:
+  FailingSteps() { in_step_ = true; }
+  ~FailingSteps() { in_step_ = false; }
+  FailingSteps(const FailingSteps&) = delete;
+  FailingSteps& operator=(const FailingSteps&) = delete;
+
+  static bool in_step() { return in_step_; }
+
+ private:
+  static thread_local bool in_step_;
+};
 
 }  // namespace esper::device

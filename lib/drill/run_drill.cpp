@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -148,14 +149,16 @@ const RunContents& References::of(const TrainingPlan& plan) {
   return contents_.emplace(key, read_contents(run)).first->second;
 }
 
-std::string lack_for(const Drill& drill) {
+std::string missing_requirement(const Drill& drill) {
   if (drill.needs == Needs::kNothing) return {};
-  const bool has_driver = std::filesystem::exists("/dev/nvidiactl") || std::filesystem::exists("/dev/dxg");
-  return has_driver ? "" : "this machine has no NVIDIA GPU";
+  if (!std::filesystem::exists("/dev/nvidiactl") && !std::filesystem::exists("/dev/dxg"))
+    return "this machine has no NVIDIA GPU";
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return visible != nullptr && *visible == '\0' ? "CUDA_VISIBLE_DEVICES names no GPU" : "";
 }
 
 DrillResult run_drill(const Drill& drill, const DrillSetup& setup, References& references) {
-  DrillResult result{.name = drill.name, .about = drill.about, .skipped = lack_for(drill)};
+  DrillResult result{.name = drill.name, .about = drill.about, .skipped = missing_requirement(drill)};
   if (!result.skipped.empty()) return result;
   DrillRun run(drill, setup, result);
   auto began = Clock::now();

@@ -42,7 +42,7 @@ struct DrillSetup {
 };
 
 // Why this machine cannot carry it out; empty: it can.
-std::string lack_for(const Drill& drill);
+std::string missing_requirement(const Drill& drill);
 
 // A fault that never fired, a process that does not end and a run that cannot be read back are failures of the drill.
 // Throws only where the user stops it (stop.h).

@@ -23,7 +23,7 @@ auto skipped_among(const std::vector<DrillResult>& results) {
   return count(results, [](const DrillResult& result) { return !result.skipped.empty(); });
 }
 
-std::string word_for(const DrillResult& result) {
+std::string status_text(const DrillResult& result) {
   if (!result.skipped.empty()) return "skipped";
   return result.failures.empty() ? "passed " : "FAILED ";
 }
@@ -57,8 +57,8 @@ std::string scorecard_text(const std::vector<DrillResult>& results) {
   for (const DrillResult& result : results) width = std::max(width, result.name.size());
   std::string text;
   for (const DrillResult& result : results) {
-    text +=
-        fmt::format("{:<{}}  {}  {:>6.1f} s  {}\n", result.name, width, word_for(result), result.took_s, result.about);
+    text += fmt::format("{:<{}}  {}  {:>6.1f} s  {}\n", result.name, width, status_text(result), result.took_s,
+                        result.about);
     if (!result.skipped.empty()) text += fmt::format("{:<{}}    {}\n", "", width, result.skipped);
     for (const auto& failure : result.failures) text += fmt::format("{:<{}}    {}\n", "", width, failure);
   }

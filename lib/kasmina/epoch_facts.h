@@ -29,7 +29,8 @@ struct EpochFacts {
   double learning_rate = 0;
   std::vector<SeedFacts> seeds;
   std::map<std::string, SeedValue> seed_value;  // by seed id, if measured
-  std::string undone;  // why the epoch was rolled back and the youngest growing seed is culled; else empty
+  std::string undone;                           // why the epoch was rolled back; else empty
+  std::vector<std::string> undone_seeds;        // that are culled for it
 };
 
 }  // namespace esper::kasmina

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -9,7 +10,6 @@
 #include "base/quantity.h"
 #include "kasmina/command/removal.h"
 #include "kasmina/network/network_frozen.h"
-#include "kasmina/network/network_seeds.h"
 #include "kasmina/network/network_tensors.h"
 
 namespace esper::kasmina {
@@ -79,11 +79,16 @@ void take_measurements(Slot& slot, const EpochFacts& facts, const Surroundings& 
   }
 }
 
-// An epoch that is undone measured nothing of the seeds that go on growing: their figures stay.
+// An epoch that was undone did not happen for the seeds that go on growing: no gate counts it, and no alpha moves.
 void take_in(Slot& slot, const EpochFacts& facts, const Surroundings& around) {
+  auto& record = slot.seed->record;
+  ++record.age_epochs;
+  if (!facts.undone.empty() && is_growing(slot.stage)) {
+    record.isolation_violations = 0;
+    return;
+  }
   ++slot.stage_epochs;
-  ++slot.seed->record.age_epochs;
-  if (facts.undone.empty() || !is_growing(slot.stage)) take_measurements(slot, facts, around);
+  take_measurements(slot, facts, around);
   tick(slot.seed->alpha);
 }
 
@@ -173,13 +178,12 @@ std::vector<LifecycleEvent> end_epoch(NetworkState& network, const EpochFacts& f
   network.accuracy = if_accuracy(facts.validation_accuracy);
   const auto host_parameters = num_learning_host_parameters(network);
   const auto broken = broken_seeds(network.structure.slots);
-  // Which one is at fault cannot be told; if it is another, that one is the youngest the next time.
-  const std::string suspect = facts.undone.empty() ? "" : youngest_growing_seed(network);
   std::vector<LifecycleEvent> events;
   for (std::size_t i = 0; i < network.structure.slots.size(); ++i) {
     auto& slot = network.structure.slots[i];
     if (slot.seed) take_in(slot, facts, {network.accuracy, host_parameters});
-    const Faults faults{broken[i], slot.seed && slot.seed->id == suspect ? facts.undone : ""};
+    const bool is_blamed = slot.seed && std::ranges::count(facts.undone_seeds, slot.seed->id) > 0;
+    const Faults faults{broken[i], is_blamed ? facts.undone : ""};
     const auto happened = slot.seed ? close_epoch(network, slot, faults) : rest(slot, network.growth);
     events.insert(events.end(), happened.begin(), happened.end());
   }

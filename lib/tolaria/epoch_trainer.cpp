@@ -14,6 +14,7 @@
 #include "base/signal_point.h"
 #include "base/text/rounding.h"
 #include "device/cuda_table.h"
+#include "device/failing_memory.h"
 #include "device/out_of_memory.h"
 #include "kasmina/network/network_seeds.h"
 
@@ -91,6 +92,7 @@ std::int64_t EpochTrainer::steps_left(const std::vector<Microbatch>& microbatche
 }
 
 std::optional<BadStep> EpochTrainer::train_step(const std::vector<Microbatch>& microbatches, std::int64_t steps_left) {
+  const device::FailingSteps failing_steps;
   try {
     const std::int64_t parts = run_.progress.safety.parts_at(run_.progress.step);
     if (parts == 1) return run_step(microbatches, microbatches, steps_left);

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "base/file_system.h"
 
 namespace {
 
@@ -30,7 +31,10 @@ std::int64_t fail_each_allocation(const std::function<void()>& action) {
     try {
       action();
     } catch (const std::bad_alloc&) {
-    } catch (const base::Error&) {
+    } catch (const base::IoError&) {
+    } catch (const base::Error& error) {
+      left = 0;
+      if (error.code() != base::ExitCode::kResources) unexpected = error.what();
     } catch (const std::exception& error) {
       left = 0;
       unexpected = error.what();

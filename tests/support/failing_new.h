@@ -7,8 +7,8 @@
 namespace esper::test {
 
 // Carries the action out once for each of its allocations, which fails, on this thread, and once more without a
-// failure. The action may end with std::bad_alloc or base::Error, or well; anything else fails the test. The number of
-// allocations that failed.
+// failure. The action may end with std::bad_alloc, base::Error{kResources} or base::IoError, or well; anything else
+// fails the test. The number of allocations that failed.
 std::int64_t fail_each_allocation(const std::function<void()>& action);
 
 }  // namespace esper::test

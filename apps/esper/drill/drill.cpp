@@ -79,7 +79,11 @@ std::vector<drill::Drill> chosen(const DrillOptions& options) {
 int list(const std::vector<drill::Drill>& drills, bool json) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const auto& one : drills) {
-    rows.push_back({{"name", one.name}, {"about", one.about}, {"run", one.run}, {"faults", one.faults}});
+    rows.push_back({{"name", one.name},
+                    {"about", one.about},
+                    {"run", one.run},
+                    {"needs", base::name_of(one.needs)},
+                    {"faults", one.faults}});
     if (!json) print_line(fmt::format("{:<28} {}", one.name, one.about));
   }
   if (json) print_json({{"drills", rows}});
@@ -88,7 +92,7 @@ int list(const std::vector<drill::Drill>& drills, bool json) {
 
 int carry_out(const std::vector<drill::Drill>& drills, const DrillOptions& options) {
   for (const auto& one : drills) {
-    if (drill::lack_for(one).empty())
+    if (drill::missing_requirement(one).empty())
       config::load_run_config(options.config.empty() ? one.run : options.config, one.set);
   }
   if (!options.output.empty()) refuse_unwritable(options.output);

@@ -43,12 +43,12 @@ std::vector<leyline::SeedState> export_seed_states(const NetworkState& network) 
   return states;
 }
 
-std::string youngest_growing_seed(const NetworkState& network) {
-  std::string youngest;
+std::vector<std::string> growing_seeds(const NetworkState& network) {
+  std::vector<std::string> ids;
   for (const auto* slot : in_creation_order(network.structure.slots)) {
-    if (is_growing(slot->stage)) youngest = slot->seed->id;
+    if (is_growing(slot->stage)) ids.push_back(slot->seed->id);
   }
-  return youngest;
+  return ids;
 }
 
 std::vector<leyline::SlotState> export_slots(const NetworkState& network) {

@@ -16,8 +16,8 @@ std::vector<leyline::SlotState> export_slots(const NetworkState& network);
 // Growing seeds with an alpha above 0, in order of birth: the seeds that are turned off to measure their
 // contribution.
 std::vector<std::string> active_seeds(const NetworkState& network);
-// The growing seed that was born last; empty: none grows.
-std::string youngest_growing_seed(const NetworkState& network);
+// In order of birth.
+std::vector<std::string> growing_seeds(const NetworkState& network);
 // Seeds whose contribution this epoch's validation must measure (PROBATIONARY), and those to evaluate at full alpha
 // (TRAINING, and SHADOWING below alpha 1; at alpha 1 the running network is that evaluation).
 std::vector<std::string> seeds_to_measure(const NetworkState& network);

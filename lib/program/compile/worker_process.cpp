@@ -105,7 +105,7 @@ bool WorkerProcess::send(const std::string& line) {
 }
 
 void WorkerProcess::stop_where_armed() {
-  if (base::fault::hit("program.worker_hangs")) ::kill(-pid_, SIGSTOP);
+  if (pid_ > 0 && base::fault::hit("program.worker_hangs")) ::kill(-pid_, SIGSTOP);
 }
 
 void WorkerProcess::kill() {

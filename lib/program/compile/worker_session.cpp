@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -22,7 +23,9 @@ using Kind = WorkerAnswer::Kind;
 constexpr base::Duration kCancelGrace = std::chrono::seconds(2);
 
 // The worker ends a job that is over its deadlines by itself; one that does not is given up this much later.
-constexpr base::Duration kWorkersGrace = std::chrono::seconds(10);
+base::Duration grace_of(const CompilerSettings& settings) {
+  return std::min<base::Duration>(settings.wall_deadline, std::chrono::seconds(30));
+}
 
 double seconds(base::Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -198,14 +201,14 @@ WorkerAnswer WorkerSession::await_reply(std::uint64_t job, const Interrupt& inte
         if (verdict) return stop(), *verdict;
         if (!began) return died();
         stop_job(CompileFailure::kTimeout, "the compile worker did not answer within " +
-                                               base::to_string(settings_.wall_deadline + kWorkersGrace));
+                                               base::to_string(settings_.wall_deadline + grace_of(settings_)));
         break;
       case WorkerProcess::Read::kLine: {
         const json reply = parse_line(line);
         if (!reply.is_object()) break;
         if (!verdict && reply.value("began", std::uint64_t{0}) == job) {
           began = true;
-          deadline = clock_.now() + settings_.wall_deadline + kWorkersGrace;
+          deadline = clock_.now() + settings_.wall_deadline + grace_of(settings_);
           stage_ = CompileStage::kCompiling;
           process_->stop_where_armed();
         }

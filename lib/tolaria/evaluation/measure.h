@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "tolaria/evaluation/counterfactual.h"
 #include "tolaria/evaluation/validation_pass.h"
@@ -16,8 +17,9 @@ struct Measurements {
   std::map<std::string, double> accuracy_without;  // by seed id, at alpha 0; if due
   std::map<std::string, double> accuracy_at_full;  // by seed id, at alpha 1
   Counterfactual counterfactual;
-  bool interrupted = false;  // by a signal; the rest was not measured
-  std::string undone;        // why the epoch was rolled back; else empty
+  bool interrupted = false;               // by a signal; the rest was not measured
+  std::string undone;                     // why the epoch was rolled back; else empty
+  std::vector<std::string> undone_seeds;  // that are culled for it
 };
 
 // Measures the averaged model if the run averages parameters (evaluation/averaged_model.h). The run's state is

@@ -113,7 +113,7 @@ void Growth::take_in(const kasmina::EpochFacts& facts) {
 // Before the network applies the epoch: its seeds are still as they trained.
 void Growth::compare(RunProgress& progress, const EpochResults& results, kasmina::EpochFacts& facts) {
   auto& controls = progress.control;
-  if (!results.measured.undone.empty()) controls.seeds.clear();  // one is culled, and nothing was measured
+  if (!results.measured.undone.empty()) controls.seeds.clear();  // with controls one seed grows, and it is culled
   if (controls.seeds.empty()) return;
   for (const auto& [seed_id, worth] :
        compare_with_controls(controls, model_.network, results.measured.running.by_sample)) {

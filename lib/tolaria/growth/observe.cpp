@@ -85,6 +85,7 @@ kasmina::EpochFacts facts_of(const kasmina::Network& network, std::uint32_t epoc
   facts.host_gradient_norm = norm_of_group(metrics, kasmina::kHostOwner);
   facts.learning_rate = trained.learning_rate;
   facts.undone = measured.undone;
+  facts.undone_seeds = measured.undone_seeds;
   for (const auto& group : network.parameter_groups()) {
     if (group.id == kasmina::kHostOwner) continue;
     facts.seeds.push_back({group.id, norm_of_group(metrics, group.id), value_at(measured.accuracy_without, group.id),

@@ -4,8 +4,11 @@
 #include <torch/types.h>
 
 #include <chrono>
+#include <cmath>
+#include <deque>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/fault.h"
 #include "base/text/rounding.h"
@@ -31,13 +34,14 @@ using namespace leyline::literals;
 
 constexpr auto kDrillDelay = std::chrono::milliseconds(200);
 
-// Evaluates the network without the seed: at alpha 0 a finite one adds exactly nothing. If a signal ends the pass, the
+// Evaluates the network without the seeds: at alpha 0 a finite one adds exactly nothing. If a signal ends the pass, the
 // previous epoch's values apply, or without those, the values of the samples so far.
-ValidationResult validate_without(const std::string& seed_id, const Evaluation& evaluation,
+ValidationResult validate_without(const std::vector<std::string>& seeds, const Evaluation& evaluation,
                                   const RunProgress& progress) {
   const auto& [model, loader, train, facts, ledger] = evaluation;
   const LedgerScope validating(ledger, Owner::kValidation);
-  const kasmina::AlphaOverride silent(model.network.state(), seed_id, 0.0);
+  std::deque<kasmina::AlphaOverride> silent;
+  for (const auto& id : seeds) silent.emplace_back(model.network.state(), id, 0.0);
   const AveragedModel averaged(model, train, facts.config, facts.device);
   ValidationResult result = validation_pass(model, loader, facts.device);
   if (result.complete || !progress.validation) return result;
@@ -62,9 +66,7 @@ StepMetrics undone_metrics(const StepMetrics& metrics, const RunProgress& progre
 
 }  // namespace
 
-bool GoodState::has_growing_seeds() const {
-  return !kasmina::youngest_growing_seed(evaluation_.model.network.state()).empty();
-}
+bool GoodState::has_growing_seeds() const { return !kasmina::growing_seeds(evaluation_.model.network.state()).empty(); }
 
 void GoodState::forget() {
   copy_.reset();
@@ -140,6 +142,13 @@ void GoodState::report_return(const Return& made) {
   emergency_.late_rollback(figures_.latency_ms, progress_.safety.failed_epochs);
 }
 
+std::vector<std::string> GoodState::suspects() const {
+  const auto& network = evaluation_.model.network.state();
+  const auto growing = kasmina::growing_seeds(network), active = kasmina::active_seeds(network);
+  if (progress_.safety.failed_epochs > 0) return growing;
+  return {active.empty() ? growing.back() : active.back()};
+}
+
 void GoodState::measure_again(const std::string& reason, StepMetrics& metrics, Measurements& measured) {
   {
     const LedgerScope restoring(evaluation_.ledger, Owner::kRollback);
@@ -147,9 +156,12 @@ void GoodState::measure_again(const std::string& reason, StepMetrics& metrics, M
   }
   metrics = undone_metrics(metrics, progress_);
   measured = {};
-  const std::string suspect = kasmina::youngest_growing_seed(evaluation_.model.network.state());
-  measured.running = validate_without(suspect, evaluation_, progress_);
   measured.undone = reason + " while it grew";
+  measured.undone_seeds = suspects();
+  measured.running = validate_without(measured.undone_seeds, evaluation_, progress_);
+  if (std::isfinite(measured.running.loss) && loss_explosion(measured).empty()) return;
+  measured.undone_seeds = kasmina::growing_seeds(evaluation_.model.network.state());
+  measured.running = validate_without(measured.undone_seeds, evaluation_, progress_);
 }
 
 }  // namespace esper::tolaria

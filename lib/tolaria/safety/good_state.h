@@ -1,13 +1,15 @@
 #pragma once
 // The last state that was found good, in memory: of the end of an epoch, or of a later step at which the bits of steps
-// changed. A run goes back to it after a step that went wrong. If that may be a seed's doing, the youngest growing seed
-// is culled: a non-finite step corrupts every tensor at once, so the responsible one cannot be identified, and if it is
-// another one, it is the youngest the next time. Training thread.
+// changed. A run goes back to it after a step that went wrong. If that may be a seed's doing, the youngest seed that is
+// active is culled: a non-finite step corrupts every tensor at once, so the responsible one cannot be identified. All
+// growing seeds are, if the epoch before went wrong, too, or if the network is not good without that one. Training
+// thread.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lanes/lane/step_external_tensors.h"
 #include "tolaria/evaluation/measure.h"
@@ -64,13 +66,14 @@ class GoodState {
   };
   void report_return(const Return& made);
   // After put_back(): the epoch ends with the restored state. `metrics` and `measured` become those of that state
-  // without its youngest growing seed; `measured.undone` gives the reason.
+  // without the seeds that are suspected, `measured.undone_seeds`; `measured.undone` gives the reason.
   void measure_again(const std::string& reason, step::StepMetrics& metrics, Measurements& measured);
 
   const RollbackFigures& figures() const { return figures_; }
 
  private:
   bool is_beyond_limit() const;
+  std::vector<std::string> suspects() const;
 
   Evaluation evaluation_;
   const RunProgress& progress_;

@@ -79,6 +79,7 @@ TEST_CASE("whichever allocation fails, the run goes on, or ends with exit status
   const int count = wanted == nullptr ? 12 : std::stoi(wanted);
   constexpr int kAllocations = 12'000;  // of a whole run, and more
   const Words eager{"step.lane=eager", "checkpoint.every=7 steps"};
+  require_done(train_with(room, room.run("whole"), eager, ""));
   int ended = 0, went_on = 0, not_reached = 0;
   for (int i = 0; i < count; ++i) {
     const int nth = 1 + i * kAllocations / count + i;
@@ -93,6 +94,7 @@ TEST_CASE("whichever allocation fails, the run goes on, or ends with exit status
     REQUIRE((finished.exit_code == 0 || finished.exit_code == 6));
     if (finished.exit_code == 0) {
       ++went_on;
+      CHECK(read_json(run / "summary.json")["epochs"] == read_json(room.run("whole") / "summary.json")["epochs"]);
     } else if (++ended; fs::exists(run)) {
       CHECK_THAT(finished.err, ContainsSubstring("out of memory"));
       require_done(resume_with(run, ""));

@@ -93,7 +93,12 @@ class Chaos {
       if (one_in(50)) seed.seed_id = "seed-9999";
     }
     if (one_in(50)) facts.seeds.clear();
-    if (one_in(100)) facts.undone = "the loss exploded";
+    if (one_in(100)) {
+      facts.undone = "the loss exploded";
+      for (const auto& id : growing_seeds(run.network.state())) {
+        if (one_in(2)) facts.undone_seeds.push_back(id);
+      }
+    }
     return facts;
   }
 
@@ -218,15 +223,18 @@ class Life {
   void end_epoch() {
     const auto poisoned = chaos_.one_in(40) ? poison() : std::string();
     const auto facts = chaos_.facts(run_);
-    const auto suspect = youngest_growing_seed(run_.network.state());
+    const auto growing = growing_seeds(run_.network.state());
     const auto events = run_.network.end_epoch(facts);
     if (!poisoned.empty()) {
       REQUIRE(std::any_of(events.begin(), events.end(), [&](const LifecycleEvent& event) {
         return event.kind == Kind::kCull && event.seed_id == poisoned;
       }));
     }
-    for (const auto& seed : export_seed_states(run_.network.state()))
-      REQUIRE((facts.undone.empty() || seed.seed_id != suspect));
+    const auto left = growing_seeds(run_.network.state());
+    for (const auto& id : facts.undone_seeds) REQUIRE(std::ranges::count(left, id) == 0);
+    if (poisoned.empty() && !facts.undone.empty()) {
+      CHECK(left.size() + facts.undone_seeds.size() == growing.size());
+    }
     check();
   }
 

@@ -101,7 +101,10 @@ class Life {
 
   void end_epoch() {
     auto facts = grown_.good_facts();
-    if (below(30) == 0) facts.undone = "the loss exploded";
+    if (below(30) == 0) {
+      facts.undone = "the loss exploded";
+      facts.undone_seeds = kasmina::growing_seeds(grown_.model->network.state());
+    }
     for (auto& seed : facts.seeds) {
       if (below(8) == 0) seed.accuracy_without = seed.accuracy_at_full_alpha = std::nan("");
     }

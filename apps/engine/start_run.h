@@ -1,6 +1,6 @@
 #pragma once
-// Takes a run up: from its beginning, from its newest checkpoint, or, where it
-// goes back, from an earlier one in the same process. Training thread.
+// Starts a run: from its beginning, from its newest checkpoint, or, where it goes back, from an earlier one in the same
+// process. Training thread.
 
 #include <cstdint>
 #include <memory>
@@ -29,9 +29,8 @@ OpenRun create_run(const std::string& path, const config::RunConfig& config);
 // Before the first step of a new run.
 void begin_with_weights(Workbench& bench);
 
-// Finds where the run stands and puts it together. A run that is resumed gets
-// its newest checkpoint that will do, in the bench and in the policy. Throws as
-// find_resume_point(), and Error{kConfig} for a fork without seeds that has no
+// Finds where the run stands and puts it together. A run that is resumed gets its newest checkpoint that will do, in
+// the bench and in the policy. Throws as find_resume_point(), and Error{kConfig} for a fork without seeds that has no
 // epoch left to train.
 std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& bench, const OpenRun& open, Policy policy);
 

@@ -1,4 +1,4 @@
-#include "engine/taking_up.h"
+#include "engine/start_run.h"
 
 #include <fmt/core.h>
 
@@ -25,8 +25,7 @@ namespace {
 using base::FileSystem;
 using config::RunConfig;
 
-// Never destroyed: a checkpoint writer whose I/O is stuck is left behind at the
-// end, and may continue with it.
+// Never destroyed: a checkpoint writer whose I/O is stuck is left behind at the end, and may continue with it.
 FileSystem& confine(const std::string& run_folder) {
   static auto* const kept = new std::deque<storage::ConfinedFileSystem>;
   return kept->emplace_back(run_folder, storage::Owner::kAnyone);
@@ -39,18 +38,15 @@ void begin_anew(Workbench& bench) {
   begin_with_weights(bench);
 }
 
-// A fork without seeds is another network than its parent: it has no figures to
-// end with before it trained.
+// A fork without seeds is another network than its parent: it has no figures to end with before it trained.
 void require_epochs_left(const tolaria::RunProgress& progress, const RunConfig& config, const std::string& path) {
   if (progress.validation || progress.epoch < static_cast<std::uint32_t>(config.epochs)) return;
-  throw base::Error(base::ExitCode::kConfig, no_epochs_left(progress.epoch, config, "esper train --resume " + path) +
-                                                 "; this fork has not been trained yet; to measure it as it is: esper "
-                                                 "evaluate " +
-                                                 path);
+  throw base::Error(base::ExitCode::kConfig,
+                    no_epochs_left(progress.epoch, config, "esper train --resume " + path) +
+                        "; this fork has not been trained yet; to measure it as it is: esper evaluate " + path);
 }
 
-// What was changed with --set on a resumed run is kept; a full disk keeps the
-// run from nothing.
+// What was changed with --set on a resumed run is kept; a full disk keeps the run from nothing.
 void keep_config(const OpenRun& open, const RunConfig& config) {
   try {
     storage::publish_file(open.files, open.folder.config(), storage::bytes_of(config::resolved_yaml(config)));
@@ -60,8 +56,7 @@ void keep_config(const OpenRun& open, const RunConfig& config) {
   }
 }
 
-// What was learned from inputs in one scale goes on in it, also where this
-// version would measure another.
+// What was learned from inputs in one scale goes on in it, also where this version would measure another.
 void keep_normaliser(Workbench& bench, const tolaria::ResumePoint& from) {
   if (from.preprocessing.empty()) return;
   const auto saved = data::read_preprocessing(from.preprocessing);
@@ -75,8 +70,7 @@ void keep_normaliser(Workbench& bench, const tolaria::ResumePoint& from) {
   bench.data.standardization = saved->standardization;
 }
 
-// The run computes in fp32 from now on, whatever its configuration says; its
-// identity stays.
+// The run computes in fp32 from now on, whatever its configuration says; its identity stays.
 void raise_precision(Workbench& bench) {
   bench.config.device.precision = config::Precision::kFp32;
   bench.settings = step::step_settings(bench.config, torch::kFloat32);
