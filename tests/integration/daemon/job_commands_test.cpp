@@ -136,7 +136,11 @@ TEST_CASE("a job set while it trains, killed and resumed, equals a run that was 
   REQUIRE(run_esper({"set", alone, setting}).exit_code == 0);
   REQUIRE(resume(alone).exit_code == 0);
   CHECK(read_json(alone / "changes" / "accepted.json")["changes"][0]["epoch"] == epoch);
-  check_equal(record_of(jobs.run(1)), record_of(alone), Telemetry::kMayLack);
+  auto record = record_of(jobs.run(1));
+  const auto is_before = [&](const auto& entry) { return entry.first <= epoch - 2; };  // of the copied part
+  std::erase_if(record.epochs, is_before);
+  std::erase_if(record.decisions, is_before);
+  check_equal(record, record_of(alone), Telemetry::kMayLack);
 }
 
 TEST_CASE("settings of a job without a run, or that is no live field, are refused with the way out") {
