@@ -42,8 +42,7 @@ struct GoingBack {
   base::Ledger ledger;
 };
 
-// The run goes on from an earlier checkpoint: everything is composed anew, as
-// in a process that resumes it.
+// The run goes on from an earlier checkpoint: everything is composed anew, as in a process that resumes it.
 std::unique_ptr<Composition> go_back(const TrainRequest& request, Workbench& bench, const OpenRun& open,
                                      std::unique_ptr<Composition> composition, const tolaria::RunOutcome& outcome,
                                      GoingBack& back);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
 #include <memory>
@@ -79,14 +80,19 @@ TEST_CASE("a daemon starts although a child of the one that was killed holds the
   const auto try_lock = [&] {
     return ::flock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), LOCK_EX | LOCK_NB) == 0;
   };
+  std::array<int, 2> locked{};
+  REQUIRE(::pipe(locked.data()) == 0);
   const pid_t holder = ::fork();
   REQUIRE(holder >= 0);
   if (holder == 0) {
-    const bool held = try_lock();
+    const char held = try_lock() ? 'y' : 'n';
+    if (::write(locked[1], &held, 1) != 1) ::_exit(1);
     ::usleep(500'000);
-    ::_exit(held ? 0 : 1);
+    ::_exit(held == 'y' ? 0 : 1);
   }
-  ::usleep(100'000);
+  char held = 'n';
+  REQUIRE(::read(locked[0], &held, 1) == 1);
+  REQUIRE(held == 'y');
   daemon.start();
   CHECK(daemon.process() != 0);
   int status = 0;
