@@ -25,13 +25,22 @@ class Lane {
   using Step = std::function<void(std::span<const step::Microbatch>)>;
 
   // step: one training step; owns the tensors that it runs on. loaded: set if the lane runs a compiled program.
-  Lane(config::Lane kind, Step step, LoadedProgram loaded = {})
-      : kind_(kind), step_(std::move(step)), loaded_(std::move(loaded)) {}
+  // release_intermediates: as below; empty if it holds none that it can give back.
+  Lane(config::Lane kind, Step step, LoadedProgram loaded = {}, std::function<void()> release_intermediates = {})
+      : kind_(kind),
+        step_(std::move(step)),
+        release_intermediates_(std::move(release_intermediates)),
+        loaded_(std::move(loaded)) {}
   Lane(Lane&&) = default;
   Lane& operator=(Lane&&) = default;
 
   // Runs one training step. The microbatches have the shapes of the example that the lane was made for.
   void run(std::span<const step::Microbatch> microbatches) const { step_(microbatches); }
+
+  // Gives memory back to the system that the lane needs again only in its next run.
+  void release_intermediates() const {
+    if (release_intermediates_) release_intermediates_();
+  }
 
   config::Lane kind() const { return kind_; }
   const LoadedProgram& loaded() const { return loaded_; }
@@ -44,12 +53,14 @@ class Lane {
   // Releases its memory. The lane cannot run afterwards; kind() and key() stay valid.
   void release() {
     step_ = nullptr;
+    release_intermediates_ = nullptr;
     loaded_.package = nullptr;
   }
 
  private:
   config::Lane kind_;
   Step step_;
+  std::function<void()> release_intermediates_;
   LoadedProgram loaded_;
 };
 

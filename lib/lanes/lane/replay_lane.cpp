@@ -22,8 +22,9 @@ void ReplayStep::run(std::span<const step::Microbatch> microbatches) {
 ExpectedLane make_replay_lane(const LaneRequest& request) {
   const auto program = request.program.program.at(batch_size_of(request.example));
   auto step = std::make_shared<ReplayStep>(program, request.model, request.example);
-  return Lane(config::Lane::kReplay,
-              [step](std::span<const step::Microbatch> microbatches) { step->run(microbatches); });
+  return Lane(
+      config::Lane::kReplay, [step](std::span<const step::Microbatch> microbatches) { step->run(microbatches); }, {},
+      [step] { step->release_intermediates(); });
 }
 
 }  // namespace esper::lanes

@@ -15,6 +15,7 @@ class ReplayStep {
   ReplayStep(const program::Program& program, const step::Model& model, std::span<const step::Microbatch> example);
 
   void run(std::span<const step::Microbatch> microbatches);
+  void release_intermediates() const { replay_->release_intermediates(); }
 
  private:
   StepInputs inputs_;  // must outlive the replay, which uses them

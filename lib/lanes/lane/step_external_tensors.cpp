@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "base/error.h"
 #include "lanes/lane/seed_aliases.h"
 #include "step/step_tensors.h"
 
@@ -68,6 +69,18 @@ std::int64_t StepSnapshot::bytes() const {
   std::int64_t total = 0;
   for (const torch::Tensor& tensor : saved_) total += static_cast<std::int64_t>(tensor.nbytes());
   return total;
+}
+
+torch::Tensor StepSnapshot::saved(const torch::Tensor& tensor) const {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const torch::Tensor& whole = tensors_[i];
+    if (whole.is_same(tensor)) return saved_[i];
+    if (!whole.is_alias_of(tensor) || !whole.is_contiguous()) continue;
+    const std::int64_t offset = tensor.storage_offset() - whole.storage_offset();
+    if (offset < 0 || offset + tensor.numel() > whole.numel()) continue;
+    return saved_[i].as_strided(tensor.sizes(), tensor.strides(), offset);
+  }
+  ESPER_CHECK(false, "a tensor that no step changes was not saved");
 }
 
 void StepSnapshot::restore() const {

@@ -27,6 +27,8 @@ class StepSnapshot {
   StepSnapshot(const step::Model& model, torch::Device device);
   void restore() const;
   std::int64_t bytes() const;
+  // Where restore() takes a tensor of the model from, or a part of one: no copy.
+  torch::Tensor saved(const torch::Tensor& tensor) const;
 
  private:
   torch::Device device_;

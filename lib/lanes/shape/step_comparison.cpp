@@ -4,6 +4,7 @@
 
 #include "device/out_of_memory.h"
 #include "lanes/lane/failure_text.h"
+#include "storage/checksum.h"
 
 namespace esper::lanes {
 
@@ -15,6 +16,15 @@ namespace {
 std::vector<torch::Tensor> copies(const std::vector<program::Tracked>& tracked) {
   std::vector<torch::Tensor> result;
   for (const program::Tracked& item : tracked) result.push_back(item.tensor.detach().clone());
+  return result;
+}
+
+std::vector<std::uint64_t> checksums(const std::vector<program::Tracked>& tracked) {
+  std::vector<std::uint64_t> result;
+  for (const program::Tracked& item : tracked) {
+    const torch::Tensor values = item.tensor.detach().contiguous();
+    result.push_back(storage::hash64({static_cast<const std::byte*>(values.const_data_ptr()), values.nbytes()}));
+  }
   return result;
 }
 
@@ -32,16 +42,42 @@ program::Tolerance with_little(program::Tolerance tolerance) {
 
 void StepCopies::take_before(const Model& model, torch::Device device) {
   tracked_ = tracked_tensors(model);
-  before_ = copies(tracked_);
   start_.emplace(model, device);
 }
 
-void StepCopies::take_after_lane() { after_lane_ = copies(tracked_); }
+// A checksum needs memory that the processor reads.
+void StepCopies::run(const Lane& lane, Batch microbatches) {
+  lane.run(microbatches);
+  if (lane.key().empty() && tracked_.front().tensor.is_cpu()) {
+    bits_after_lane_ = checksums(tracked_);
+  } else {
+    after_lane_ = copies(tracked_);
+  }
+}
+
+bool StepCopies::has_same_bits() const { return !bits_after_lane_.empty() && bits_after_lane_ == checksums(tracked_); }
+
+void StepCopies::need_values(const Model& model, const Lane& lane, Batch microbatches) {
+  if (!after_lane_.empty()) return;
+  const StepSnapshot after_eager(model, model.state.device);
+  start_->restore();
+  try {
+    lane.run(microbatches);
+    after_lane_ = copies(tracked_);
+  } catch (...) {
+    after_eager.restore();
+    throw;
+  }
+  after_eager.restore();
+}
 
 std::optional<program::Difference> StepCopies::difference(program::Tolerance tolerance) const {
-  std::vector<torch::Tensor> expected;
-  for (const program::Tracked& item : tracked_) expected.push_back(item.tensor.detach());
-  return program::first_difference(tracked_, before_, expected, after_lane_, tolerance);
+  std::vector<torch::Tensor> before, expected;
+  for (const program::Tracked& item : tracked_) {
+    before.push_back(start_->saved(item.tensor));
+    expected.push_back(item.tensor.detach());
+  }
+  return program::first_difference(tracked_, before, expected, after_lane_, tolerance);
 }
 
 std::optional<program::Difference> StepCopies::difference(const Model& model) const {
@@ -84,12 +120,15 @@ CheckResult rejected(const Obstacle& obstacle) {
 }
 
 // After eager's step.
-CheckResult judge(const Model& model, const StepCopies& kept, int& near_misses) {
+CheckResult judge(const Model& model, const Lane& lane, std::span<const Microbatch> microbatches, StepCopies& kept,
+                  int& near_misses) {
   bool finite = true, near_miss = false;
   std::optional<program::Difference> difference;
   const Obstacle obstacle = attempt([&] {
     finite = last_step_was_finite(model);
-    if (finite) difference = kept.difference(model);
+    if (!finite || kept.has_same_bits()) return;
+    kept.need_values(model, lane, microbatches);
+    difference = kept.difference(model);
     near_miss = difference && kept.is_off_by_little(model);
   });
   if (!finite) return {CheckResult::Verdict::kUndecided};
@@ -111,11 +150,9 @@ CheckResult compare_with_eager(const LaneContext& context, Lane& lane, int& near
   Obstacle obstacle = attempt([&] { kept.take_before(context.model, context.device); });
   const bool begun = !obstacle.met();
   if (begun) {
-    obstacle = attempt([&] {
-      lane.run(microbatches);
-      kept.take_after_lane();
-    });
+    obstacle = attempt([&] { kept.run(lane, microbatches); });
     kept.restore();
+    lane.release_intermediates();
   }
   ++context.figures.checks;
   Obstacle crowded;
@@ -133,7 +170,7 @@ CheckResult compare_with_eager(const LaneContext& context, Lane& lane, int& near
     result.eager_is_due = true;
     return result;
   }
-  return obstacle.met() ? rejected(obstacle) : judge(context.model, kept, near_misses);
+  return obstacle.met() ? rejected(obstacle) : judge(context.model, lane, microbatches, kept, near_misses);
 }
 
 }  // namespace esper::lanes

@@ -1,7 +1,9 @@
 #include "program/replay/replay.h"
 
 #include <ATen/core/LegacyTypeDispatch.h>
+#include <sys/mman.h>
 #include <torch/types.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "program/ivalue.h"
@@ -62,6 +64,16 @@ void Replay::run() {
     for (const ValueId id : call.dead_after) values_[static_cast<std::size_t>(id)].reset();
   }
   stack_.clear();
+}
+
+// A run writes all that it reads there. Only whole pages: the allocator may have others' bytes in the rest.
+void Replay::release_intermediates() const {
+  if (!arena_.is_cpu()) return;
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<std::uintptr_t>(arena_.data_ptr());
+  const std::uintptr_t first = (begin + page - 1) / page * page, end = (begin + arena_.nbytes()) / page * page;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
+  if (first < end) ::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }
 
 }  // namespace esper::program

@@ -31,6 +31,9 @@ class Replay {
 
   void run();
 
+  // Gives the memory of intermediate values back to the system until the next run; on the CPU only.
+  void release_intermediates() const;
+
  private:
   friend class ReplayPlanner;
   // An argument with values that differ from run to run.

@@ -1,9 +1,13 @@
-// Small files that unfold to more memory than the process may have: exit 6 with the file and the sizes, never a kill.
+// Memory: small files that unfold to more than the process may have (exit 6 with the file and the sizes, never a kill),
+// and what replay takes beside eager.
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
 #include <fstream>
+#include <string>
+#include <thread>
 
 #include "run_record.h"
 #include "run_room.h"
@@ -103,6 +107,24 @@ struct Cgroup {
   Cgroup& operator=(const Cgroup&) = delete;
 };
 
+// Of resident memory, in kB, as read every few milliseconds.
+long peak_of(const Words& command) {
+  RunningProgram program(command);
+  const fs::path status = "/proc/" + std::to_string(program.process()) + "/status";
+  long peak = 0;
+  while (!program.has_ended()) {
+    std::ifstream file(status);
+    for (std::string word; file >> word;) {
+      if (word == "VmHWM:") file >> peak;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  const Finished finished = program.wait();
+  INFO(finished.out << finished.err);
+  CHECK(finished.exit_code == 0);
+  return peak;
+}
+
 Words in_shell(const std::string& limit, const Words& command) {
   return Words{"/bin/sh", "-c", limit + " && exec \"$@\"", "sh"} + command;
 }
@@ -122,5 +144,24 @@ TEST_CASE("files that unfold to more than the cgroup's memory are refused, not k
   const auto join = "echo $$ > " + (cgroup.folder / "cgroup.procs").string();
   check_refused(room, [&](const Words& command) { return in_shell(join, command); }, "of cgroup ");
 }
+
+#ifndef __SANITIZE_ADDRESS__  // it takes memory of its own
+TEST_CASE("the peak of a run whose steps are replayed is at most 1.3 times that of eager's steps") {
+  const RunRoom room;
+  // A state of 100 MB, and several comparisons of replay's step with eager's.
+  const auto config = room.write("wide.yaml",
+                                 "epochs: 2\ndevice: {kind: cpu, threads: 1}\ntelemetry: {console: none}\n"
+                                 "data: {kind: digits, shape: [64], max_samples: 240, batch_size: 32}\n"
+                                 "host: {kind: mlp, hidden: [2048, 2048, 2048]}\npolicy: {kind: none}\n"
+                                 "training: {optimizer: {kind: adamw}}\nstep: {check_every: 5}\n");
+  const auto peak = [&](const std::string& lane) {
+    return static_cast<double>(peak_of(train_command(config, room.run(lane), {"step.lane=" + lane})));
+  };
+  const double eager = peak("eager"), replay = peak("replay");
+  CAPTURE(eager, replay);
+  CHECK(eager > 300'000);
+  CHECK(replay <= 1.3 * eager);
+}
+#endif
 
 }  // namespace esper::test::memory_test
