@@ -64,6 +64,7 @@ int print_version(bool json);
 std::string build_commit();
 // "1.0.0 (commit 0123456)", for what names the program that made it.
 std::string build_name();
+bool has_cuda_side();
 
 // A subcommand with an example in its help.
 CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& help, const std::string& example);

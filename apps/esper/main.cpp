@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/fault.h"
+#include "base/memory_reserve.h"
 #include "base/text/problem.h"
 #include "base/text/standard_output.h"
 #include "base/text/text_outlet.h"
@@ -63,6 +64,7 @@ int main(int argc, char** argv) {
   const esper::Format format = wants_json ? esper::Format::kJson : esper::Format::kText;
   try {
     esper::base::keep_standard_streams();
+    esper::base::hold_memory_reserve();
     return esper::run_front(argc, argv, format);
   } catch (const esper::base::BrokenPipe&) {
     return esper::base::kBrokenPipeStatus;

@@ -11,8 +11,10 @@ std::string build_commit() { return ESPER_COMMIT; }
 
 std::string build_name() { return std::string(ESPER_VERSION) + " (commit " + ESPER_COMMIT + ")"; }
 
+bool has_cuda_side() { return std::string(ESPER_CUDA_SIDE) == "ON"; }
+
 int print_version(bool json) {
-  const bool cuda = std::string(ESPER_CUDA_SIDE) == "ON";
+  const bool cuda = has_cuda_side();
   if (json) {
     print_json(nlohmann::ordered_json{{"version", ESPER_VERSION},
                                       {"commit", ESPER_COMMIT},

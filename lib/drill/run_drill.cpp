@@ -149,8 +149,9 @@ const RunContents& References::of(const TrainingPlan& plan) {
   return contents_.emplace(key, read_contents(run)).first->second;
 }
 
-std::string missing_requirement(const Drill& drill) {
+std::string missing_requirement(const Drill& drill, const DrillSetup& setup) {
   if (drill.needs == Needs::kNothing) return {};
+  if (!setup.can_use_gpus) return "this build has no CUDA support; esper --version";
   if (!std::filesystem::exists("/dev/nvidiactl") && !std::filesystem::exists("/dev/dxg"))
     return "this machine has no NVIDIA GPU";
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
@@ -158,7 +159,7 @@ std::string missing_requirement(const Drill& drill) {
 }
 
 DrillResult run_drill(const Drill& drill, const DrillSetup& setup, References& references) {
-  DrillResult result{.name = drill.name, .about = drill.about, .skipped = missing_requirement(drill)};
+  DrillResult result{.name = drill.name, .about = drill.about, .skipped = missing_requirement(drill, setup)};
   if (!result.skipped.empty()) return result;
   DrillRun run(drill, setup, result);
   auto began = Clock::now();

@@ -35,14 +35,15 @@ class References {
 
 // What drills are carried out with.
 struct DrillSetup {
-  std::string program;    // esper
-  std::string folder;     // for the drills' runs
-  std::string config;     // a run file in place of the drills' own; empty: their own
-  std::string cache_dir;  // of compiled programs; empty: where all runs keep them
+  std::string program;        // esper
+  std::string folder;         // for the drills' runs
+  std::string config;         // a run file in place of the drills' own; empty: their own
+  std::string cache_dir;      // of compiled programs; empty: where all runs keep them
+  bool can_use_gpus = false;  // the build can
 };
 
-// Why this machine cannot carry it out; empty: it can.
-std::string missing_requirement(const Drill& drill);
+// Why this machine, or this build, cannot carry it out; empty: they can.
+std::string missing_requirement(const Drill& drill, const DrillSetup& setup);
 
 // A fault that never fired, a process that does not end and a run that cannot be read back are failures of the drill.
 // Throws only where the user stops it (stop.h).

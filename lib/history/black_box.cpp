@@ -59,6 +59,19 @@ base::Expected<BlackBox> parse_black_box(Bytes bytes) {
   return box;
 }
 
+namespace {
+
+base::Expected<BlackBox> parse(base::FileSystem& files, const std::string& path) {
+  try {
+    return parse_black_box(storage::read_file(files, path, kBlackBoxBytes));
+  } catch (const base::IoError& error) {
+    if (error.error_number() == EFBIG) return base::failure("it is too long");
+    throw;
+  }
+}
+
+}  // namespace
+
 BlackBox read_black_box(const std::string& run) {
   storage::ConfinedFileSystem files(run, storage::Owner::kAnyone);
   require_run_folder(files, run);
@@ -70,8 +83,7 @@ BlackBox read_black_box(const std::string& run) {
                                        "--resume " +
                                        run);
   }
-  const auto bytes = storage::read_file(files, path, kBlackBoxBytes);
-  auto box = parse_black_box(bytes);
+  auto box = parse(files, path);
   if (!box)
     throw Error(ExitCode::kData, path + " is not a black box: " + box.error() + "; a resumed run starts a new one");
   return std::move(*box);

@@ -11,13 +11,14 @@ namespace esper::history {
 namespace {
 
 void require_bundle(base::FileSystem& files, const std::string& bundle) {
-  if (files.kind_of(bundle) == base::PathKind::kFolder) {
-    if (files.kind_of(bundle + "/" + kBundleStepFile) == base::PathKind::kFile) return;
+  const bool is_folder = files.kind_of(bundle) == base::PathKind::kFolder;
+  for (const char* const file : {kBundleStepFile, kRunConfigFile}) {
+    if (is_folder && files.kind_of(bundle + "/" + file) == base::PathKind::kFile) continue;
+    throw base::Error(base::ExitCode::kConfig,
+                      fmt::format("{} is not a bundle: there is no {} in it; a run writes bundles into its folder {} "
+                                  "(RUN/{}/{}) when a step goes wrong",
+                                  bundle, file, kBundlesFolder, kBundlesFolder, bundle_name(37)));
   }
-  throw base::Error(base::ExitCode::kConfig,
-                    fmt::format("{} is not a bundle: there is no {} in it; a run writes bundles into its folder {} "
-                                "(RUN/{}/{}) when a step goes wrong",
-                                bundle, kBundleStepFile, kBundlesFolder, kBundlesFolder, bundle_name(37)));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/memory_reserve.h"
 #include "base/signal_point.h"
 #include "base/text/rounding.h"
 #include "device/profiler.h"
@@ -123,6 +124,7 @@ void EpochLoop::follow_changes() {
 
 std::optional<RunOutcome> EpochLoop::run_epoch() {
   run_.display.epoch = run_.progress.epoch + 1;
+  base::hold_memory_reserve();
   const base::LedgerEpoch epoch(run_.ledger, run_.progress.epoch + 1);
   auto trained = trainer_.train();
   for (; !trained && trainer_.bad_step(); trained = trainer_.train()) {

@@ -11,4 +11,15 @@ namespace esper::test {
 // fails the test. The number of allocations that failed.
 std::int64_t fail_each_allocation(const std::function<void()>& action);
 
+// While it lives, memory has run out for this thread from its nth allocation on: a further one gets what the process
+// gives back (std::get_new_handler; base/memory_reserve.h), or throws.
+class MemoryEnds {
+ public:
+  explicit MemoryEnds(std::int64_t nth);
+  ~MemoryEnds();
+  MemoryEnds(const MemoryEnds&) = delete;
+  MemoryEnds& operator=(const MemoryEnds&) = delete;
+  bool has_come() const;
+};
+
 }  // namespace esper::test

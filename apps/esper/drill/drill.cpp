@@ -91,14 +91,14 @@ int list(const std::vector<drill::Drill>& drills, bool json) {
 }
 
 int carry_out(const std::vector<drill::Drill>& drills, const DrillOptions& options) {
+  base::ScratchFolder scratch("esper-drill");
+  const drill::DrillSetup setup{own_program(), scratch.path(), options.config, options.cache_dir, has_cuda_side()};
   for (const auto& one : drills) {
-    if (drill::missing_requirement(one).empty())
+    if (drill::missing_requirement(one, setup).empty())
       config::load_run_config(options.config.empty() ? one.run : options.config, one.set);
   }
   if (!options.output.empty()) refuse_unwritable(options.output);
-  base::ScratchFolder scratch("esper-drill");
   const drill::Stop stop;
-  const drill::DrillSetup setup{own_program(), scratch.path(), options.config, options.cache_dir};
   drill::References references(scratch.path());
   std::vector<drill::DrillResult> results;
   try {

@@ -175,6 +175,12 @@ TEST_CASE("a bundle is reproduced wherever it lies, and one that does not fit is
     CHECK(wrong.exit_code == 5);
     CHECK_THAT(wrong.err, ContainsSubstring("its step cannot be run"));
   }
+  SECTION("no configuration") {
+    REQUIRE(fs::remove(moved / "config.yaml"));
+    const Finished wrong = repro(moved);
+    CHECK(wrong.exit_code == 2);
+    CHECK_THAT(wrong.err, ContainsSubstring("is not a bundle: there is no config.yaml in it"));
+  }
   SECTION("a folder that is no bundle") {
     const Finished wrong = repro(room.run("run"));
     CHECK(wrong.exit_code == 2);

@@ -12,12 +12,15 @@ TEST_CASE("a drill that this machine cannot carry out is skipped, and neither pa
   const EnvironmentVariable none("CUDA_VISIBLE_DEVICES", "");
   drill::Drill graphs;
   graphs.needs = drill::Needs::kGpu;
-  CHECK_FALSE(drill::missing_requirement(graphs).empty());
+  drill::DrillSetup setup;
+  CHECK_THAT(drill::missing_requirement(graphs, setup), Catch::Matchers::ContainsSubstring("no CUDA support"));
+  setup.can_use_gpus = true;
+  CHECK_FALSE(drill::missing_requirement(graphs, setup).empty());
   drill::References references("unused");
-  const auto skipped = drill::run_drill(graphs, {}, references);
+  const auto skipped = drill::run_drill(graphs, setup, references);
   CHECK(skipped.ends.empty());
   graphs.needs = drill::Needs::kNothing;
-  CHECK(drill::missing_requirement(graphs).empty());
+  CHECK(drill::missing_requirement(graphs, setup).empty());
   drill::DrillResult bad;
   bad.failures = {"no event"};
   const std::vector<drill::DrillResult> results{skipped, {}, bad};

@@ -224,6 +224,8 @@ TEST_CASE("a folder without a run or without a black box says what to do") {
   CHECK_THROWS_WITH(run.read(), ContainsSubstring("has no black box"));
   write_text(run.file(), "short");
   CHECK_THROWS_WITH(run.read(), ContainsSubstring("is not a black box: it is too short"));
+  write_text(run.file(), std::string(kBlackBoxBytes + 1, 'x'));
+  CHECK_THROWS_WITH(run.read(), ContainsSubstring("is not a black box: it is too long"));
 }
 
 TEST_CASE("figures that are not finite or not known are shown as such") {
