@@ -138,7 +138,8 @@ void Composition::finish(const tolaria::RunOutcome& outcome) {
 
 void Composition::abandon(const std::exception& error) {
   using tolaria::LastState;
-  tolaria::report_failure(run_, error, saver_.save_after(error) ? LastState::kSaved : LastState::kNotSaved);
+  const auto state = saver_.save_after(error) ? LastState::kSaved : LastState::kNotSaved;
+  tolaria::report_failure(outbox_, ledger_, progress_, error, state);
   telemetry_.close();
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <deque>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -10,12 +11,15 @@
 #include "data/preprocessing.h"
 #include "device/rng.h"
 #include "engine/no_epochs_left.h"
+#include "engine/run_telemetry.h"
 #include "kasmina/host/host_package.h"
 #include "kasmina/host/host_weights.h"
 #include "nissa/log.h"
 #include "step/ema.h"
 #include "storage/atomic_publish.h"
 #include "storage/confined_file_system.h"
+#include "tolaria/report/run_report.h"
+#include "tolaria/run/outbox.h"
 #include "tolaria/run/resume.h"
 #include "tolaria/run/training_identity.h"
 
@@ -141,6 +145,23 @@ std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& ben
       .ledger = std::move(ledger)});
 }
 
+// A run that cannot be taken up again ends as others do: its telemetry says so. What came last is on the disk.
+void report_no_return(const Workbench& bench, const OpenRun& open, const tolaria::GoBack& where,
+                      const std::exception& error) {
+  try {
+    RunTelemetry telemetry(bench.config, open.folder, Console::kNone);
+    tolaria::RunProgress progress;
+    progress.epoch = where.epoch - 1;
+    progress.step = where.step;
+    base::Ledger ledger;
+    tolaria::Outbox outbox(open.folder.run_id(), base::Clock(), progress, ledger, telemetry.sink());
+    tolaria::report_failure(outbox, ledger, progress, error, tolaria::LastState::kNotSaved);
+    telemetry.close();
+  } catch (const base::Error& unwritten) {
+    nissa::log::warning(std::string("the telemetry lacks the run's end: ") + unwritten.what());
+  }
+}
+
 }  // namespace
 
 OpenRun open_run(const std::string& path) {
@@ -183,7 +204,12 @@ std::unique_ptr<Composition> go_back(const TrainRequest& request, Workbench& ben
   back.ledger = composition->let_go();
   composition.reset();
   bench.model.reset();  // one at a time: memory may be what is short
-  composition = compose(request, bench, open, make_policy(request.job.config, request.job.cache_dir), &back);
+  try {
+    composition = compose(request, bench, open, make_policy(request.job.config, request.job.cache_dir), &back);
+  } catch (const std::exception& error) {
+    report_no_return(bench, open, where, error);
+    throw;
+  }
   back.from.took = clock.now() - begin;
   composition->run().came_back = back.from;
   return composition;

@@ -93,13 +93,14 @@ void report_outcome(const Run& run, const RunOutcome& outcome) {
   report_end(run.outbox, run.ledger);
 }
 
-void report_failure(const Run& run, const std::exception& error, LastState state) {
-  run.outbox.emit(event("tolaria.run_finished"_event, Level::kError,
-                        {{"epochs", std::to_string(run.progress.epoch)},
-                         {"steps", std::to_string(run.progress.step)},
-                         {"status", state == LastState::kSaved ? "failed after saving" : "failed"},
-                         {"reason", error.what()}}));
-  report_end(run.outbox, run.ledger);
+void report_failure(Outbox& outbox, base::Ledger& ledger, const RunProgress& progress, const std::exception& error,
+                    LastState state) {
+  outbox.emit(event("tolaria.run_finished"_event, Level::kError,
+                    {{"epochs", std::to_string(progress.epoch)},
+                     {"steps", std::to_string(progress.step)},
+                     {"status", state == LastState::kSaved ? "failed after saving" : "failed"},
+                     {"reason", error.what()}}));
+  report_end(outbox, ledger);
 }
 
 void report_end(Outbox& outbox, base::Ledger& ledger) {

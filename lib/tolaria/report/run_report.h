@@ -25,7 +25,8 @@ void report_start(const Run& run, const RunStart& start);
 // The last packet of a process, with the run's outcome.
 void report_outcome(const Run& run, const RunOutcome& outcome);
 enum class LastState { kSaved, kNotSaved };
-void report_failure(const Run& run, const std::exception& error, LastState state);
+void report_failure(Outbox& outbox, base::Ledger& ledger, const RunProgress& progress, const std::exception& error,
+                    LastState state);
 
 // The last packet of a process: the pending events, and the time since the last epoch.
 void report_end(Outbox& outbox, base::Ledger& ledger);

@@ -50,6 +50,27 @@ TEST_CASE("a step that went wrong for a reason outside of the run is passed over
   check_equal(record_of(room.run("killed")), record_of(room.run("whole")), Telemetry::kMayLack);
 }
 
+TEST_CASE("a run that cannot be taken up again on its way back says so in its telemetry, and can be resumed") {
+  const RunRoom room;
+  // Its policy can be started once, until somebody takes the mark away. The first bad epoch is undone with its seed.
+  const auto mark = room.path / "started";
+  const auto script = room.write("once.py", "import os, sys\nif os.path.exists('" + mark.string() +
+                                                "'): raise SystemExit('a second start')\nopen('" + mark.string() +
+                                                "', 'w').close()\nsys.path.insert(0, '" ESPER_SOURCE_DIR
+                                                "/configs/policy')\nimport controller\ncontroller.main()\n");
+  const Words program{"policy.kind=process", "policy.command=[python3, -B, " + script + "]", "growth.max_seeds=1"};
+  const auto run = room.run("run");
+  const auto lost = train_with(room, run, program, "tolaria.validation_loss@12x4");
+  INFO(lost.err);
+  REQUIRE(lost.exit_code == 7);
+  const auto ends = events_of(run, "tolaria.run_finished");
+  REQUIRE(ends.size() == 1);
+  CHECK_THAT(ends.front().dump(), ContainsSubstring("cannot begin") || ContainsSubstring("has ended"));
+  REQUIRE(fs::remove(mark));
+  require_done(resume_with(run, ""));
+  CHECK(events_of(run, "tolaria.learning_rate_lowered").size() == 1);
+}
+
 TEST_CASE("a run that went back to smaller microbatches keeps them when it is resumed") {
   const RunRoom room;
   require_done(train_with(room, room.run("whole"), kNoGrowth, "tolaria.step_memory@37"));
