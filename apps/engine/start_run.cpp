@@ -12,6 +12,7 @@
 #include "device/rng.h"
 #include "engine/no_epochs_left.h"
 #include "engine/run_telemetry.h"
+#include "engine/train_report.h"
 #include "kasmina/host/host_package.h"
 #include "kasmina/host/host_weights.h"
 #include "nissa/log.h"
@@ -131,8 +132,8 @@ std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& ben
   const bool resuming = back != nullptr || !request.resume.empty();
   const RunConfig& config = request.job.config;
   const auto identity = tolaria::training_identity(config, bench.data);
-  base::Ledger ledger = back != nullptr ? std::move(back->ledger) : open_ledger(request);
   const auto from = resuming ? resume(open, bench, config, identity, back, *policy.policy) : tolaria::ResumePoint();
+  base::Ledger ledger = back != nullptr ? std::move(back->ledger) : open_ledger(request);
   return std::make_unique<Composition>(CompositionParts{
       .bench = bench,
       .folder = open.folder,
@@ -145,19 +146,19 @@ std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& ben
       .ledger = std::move(ledger)});
 }
 
-// A run that cannot be taken up again ends as others do: its telemetry says so. What came last is on the disk.
-void report_no_return(const Workbench& bench, const OpenRun& open, const tolaria::GoBack& where,
+// A run that cannot be composed again ends as others do, with a last packet and its trace. Its checkpoints stand.
+void report_no_return(const Workbench& bench, const OpenRun& open, const tolaria::GoBack& where, base::Ledger& ledger,
                       const std::exception& error) {
   try {
     RunTelemetry telemetry(bench.config, open.folder, Console::kNone);
     tolaria::RunProgress progress;
     progress.epoch = where.epoch - 1;
     progress.step = where.step;
-    base::Ledger ledger;
     tolaria::Outbox outbox(open.folder.run_id(), base::Clock(), progress, ledger, telemetry.sink());
     tolaria::report_failure(outbox, ledger, progress, error, tolaria::LastState::kNotSaved);
     telemetry.close();
-  } catch (const base::Error& unwritten) {
+    publish_trace(open.files, open.folder, ledger);
+  } catch (const std::exception& unwritten) {
     nissa::log::warning(std::string("the telemetry lacks the run's end: ") + unwritten.what());
   }
 }
@@ -207,7 +208,7 @@ std::unique_ptr<Composition> go_back(const TrainRequest& request, Workbench& ben
   try {
     composition = compose(request, bench, open, make_policy(request.job.config, request.job.cache_dir), &back);
   } catch (const std::exception& error) {
-    report_no_return(bench, open, where, error);
+    report_no_return(bench, open, where, back.ledger, error);
     throw;
   }
   back.from.took = clock.now() - begin;

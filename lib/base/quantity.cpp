@@ -49,6 +49,7 @@ std::string to_string(Duration duration) {
 std::optional<Length> parse_length(std::string_view text) {
   if (text == "epoch") return Length{1, Length::Unit::kEpochs};
   if (text == "step") return Length{1, Length::Unit::kSteps};
+  if (text == "0") return Length{0, Length::Unit::kSteps};  // in whatever unit
   if (!starts_with_digit(text)) return std::nullopt;
   Length length;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length.count);

@@ -14,11 +14,18 @@ namespace esper::device {
 namespace {
 
 // What PyTorch's allocators and the libraries below them say, in lower case. Only the text tells: they throw c10::Error
-// and std::runtime_error, some with the words of std::bad_alloc.
-constexpr std::array<std::string_view, 9> kWords = {
-    "allocate memory", "not enough memory", "defaultcpuallocator",
-    "alloc_cpu.cpp",   "out of memory",     "out_of_memory",
-    "alloc_failed",    "std::bad_alloc",    "std::bad_array_new_length"};
+// and std::runtime_error, some with the words of std::bad_alloc. oneDNN names no cause, but a primitive whose
+// descriptor could be made is only short of memory, for its code or its buffers.
+constexpr std::array<std::string_view, 10> kWords = {"allocate memory",
+                                                     "not enough memory",
+                                                     "defaultcpuallocator",
+                                                     "alloc_cpu.cpp",
+                                                     "out of memory",
+                                                     "out_of_memory",
+                                                     "alloc_failed",
+                                                     "std::bad_alloc",
+                                                     "std::bad_array_new_length",
+                                                     "could not create a primitive"};
 
 bool speaks_of_memory(std::string text) {
   std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

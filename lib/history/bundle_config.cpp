@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "base/text/problem.h"
 #include "history/run_config.h"
 #include "storage/confined_file_system.h"
 
@@ -30,7 +31,13 @@ config::LoadedConfig read_config_of_bundle(const std::string& bundle) {
   require_bundle(files, bundle);
   const auto folder = std::filesystem::absolute(bundle).lexically_normal();
   const auto run = (folder.has_filename() ? folder : folder.parent_path()).parent_path().parent_path();
-  return read_kept_config(bundle, (run / kRunHostFolder).string());
+  try {
+    return read_kept_config(bundle, (run / kRunHostFolder).string());
+  } catch (const base::ConfigError& error) {
+    throw base::Error(
+        base::ExitCode::kCheckpoint,
+        fmt::format("{} cannot be used: its {} is not as the run wrote it: {}", bundle, kRunConfigFile, error.what()));
+  }
 }
 
 }  // namespace esper::history

@@ -168,11 +168,9 @@ bool deliver(const auto& state, const TelemetryPacket& packet, LossReport& losse
 
 }  // namespace
 
-void Hub::work(const std::shared_ptr<State>& state, std::size_t number, NamedSink named) {
+void Hub::work(const std::shared_ptr<State>& state, std::size_t number, NamedSink named, Counts none) {
   Lane& lane = state->lanes[number];
   WatchedSink sink{std::move(named)};
-  auto none = state->read_counts();
-  for (auto& counts : none) counts = {counts.name};
   LossReport losses(std::move(none));
   while (const auto packet = state->next(lane)) state->count_handled(lane, deliver(*state, *packet, losses, sink));
   state->wait_until_settled(lane);
@@ -187,9 +185,25 @@ void Hub::work(const std::shared_ptr<State>& state, std::size_t number, NamedSin
 
 Hub::Hub(std::size_t capacity, std::vector<NamedSink> sinks) : state_(std::make_shared<State>(capacity, sinks.size())) {
   for (std::size_t i = 0; i < sinks.size(); ++i) state_->lanes[i].counts.name = sinks[i].name;
-  for (std::size_t i = 0; i < sinks.size(); ++i) {
-    workers_.push_back(start_signal_free_thread(
-        [state = state_, i, named = std::move(sinks[i])]() mutable { work(state, i, std::move(named)); }));
+  const Counts none = state_->read_counts();
+  workers_.reserve(sinks.size());
+  try {
+    for (std::size_t i = 0; i < sinks.size(); ++i) {
+      workers_.push_back(start_signal_free_thread([state = state_, i, none, named = std::move(sinks[i])]() mutable {
+        work(state, i, std::move(named), std::move(none));
+      }));
+    }
+  } catch (...) {  // a thread did not start
+    end_lanes_without_worker();
+    shutdown(kShutdownDeadline);
+    throw;
+  }
+}
+
+void Hub::end_lanes_without_worker() {
+  const std::scoped_lock lock(state_->mutex);
+  for (std::size_t i = workers_.size(); i < state_->lanes.size(); ++i) {
+    state_->lanes[i].drained = state_->lanes[i].ended = true;
   }
 }
 

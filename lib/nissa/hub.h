@@ -64,7 +64,10 @@ class Hub final : public leyline::TelemetrySink {
 
  private:
   struct State;
-  static void work(const std::shared_ptr<State>& state, std::size_t lane, NamedSink named);
+  using Counts = std::vector<SinkCounts>;
+  // none: counts that are all 0.
+  static void work(const std::shared_ptr<State>& state, std::size_t lane, NamedSink named, Counts none);
+  void end_lanes_without_worker();
 
   std::shared_ptr<State> state_;
   std::vector<std::thread> workers_;        // empty after shutdown

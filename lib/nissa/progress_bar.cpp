@@ -2,6 +2,7 @@
 
 #include <sys/ioctl.h>
 
+#include <exception>
 #include <utility>
 
 #include "nissa/signal_free_thread.h"
@@ -51,10 +52,14 @@ int ProgressBar::print_above(std::string_view text) {
 void ProgressBar::run() {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, kBetweenDraws, [&] { return stopping_; })) {
-    auto now = line();
-    if (now == shown_) continue;
-    shown_ = std::move(now);
-    terminal_.write(kClearLine + shown_);  // a bar that cannot be drawn is no loss
+    try {
+      auto now = line();
+      if (now == shown_) continue;
+      shown_ = std::move(now);
+      terminal_.write(kClearLine + shown_);
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+      // Out of memory, say: a bar that cannot be drawn is no loss.
+    }
   }
 }
 

@@ -33,7 +33,7 @@ Tolerance tolerance_of(c10::ScalarType compute_type);
 struct Difference {
   std::string tensor;
   double difference = 0;  // as defined at Tolerance
-  double tolerance = 0;
+  double tolerance = 0;   // 0: the bits were compared, and by how much they differ is not known
 };
 
 // The first tensor whose change is not eager's; empty if all are. Elements that are not finite have to be so in both.

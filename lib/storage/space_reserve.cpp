@@ -23,17 +23,22 @@ SpaceReserve::SpaceReserve(base::FileSystem& files, std::string path)
 
 void SpaceReserve::grow_to(std::uint64_t bytes) {
   if (bytes <= bytes_) return;
+  auto file = files_->open(path_, base::OpenMode::kAppend);
+  const std::vector<std::byte> zeros(std::min(kBlock, bytes - bytes_));
   try {
-    auto file = files_->open(path_, base::OpenMode::kAppend);
-    const std::vector<std::byte> zeros(std::min(kBlock, bytes - bytes_));
-    while (bytes_ < bytes) {
-      const auto part = std::min<std::uint64_t>(zeros.size(), bytes - bytes_);
+    for (auto reached = bytes_; reached < bytes;) {
+      const auto part = std::min<std::uint64_t>(zeros.size(), bytes - reached);
       file.write(std::span(zeros).first(part));
-      bytes_ += part;
+      reached += part;
     }
     file.sync();
+    bytes_ = bytes;
   } catch (const base::IoError&) {
-    release();
+    if (bytes_ > 0) {
+      file.truncate(bytes_);
+    } else {
+      release();
+    }
     throw;
   }
 }

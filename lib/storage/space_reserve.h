@@ -14,7 +14,7 @@ class SpaceReserve {
   // path: the file, which may be there from an earlier process.
   SpaceReserve(base::FileSystem& files, std::string path);
 
-  // Keeps at least so many bytes from now on. Throws IoError; then what it kept is given up.
+  // Keeps at least so many bytes from now on. Throws IoError; then it keeps what it kept before.
   void grow_to(std::uint64_t bytes);
   // The bytes that were kept; 0: none. Nothing is kept from now on. Throws IoError.
   std::uint64_t release();

@@ -21,7 +21,7 @@ void take_from_given_back(std::size_t bytes) {
     const auto handler = std::get_new_handler();
     if (handler == nullptr) throw std::bad_alloc();
     handler();
-    given_back += esper::base::kMemoryReserve;
+    given_back += esper::base::kReserveBlock;
   }
   given_back -= bytes;
 }

@@ -8,6 +8,7 @@
 
 #include "base/text/standard_output.h"
 #include "data/preprocessing.h"
+#include "device/out_of_memory.h"
 #include "engine/commands.h"
 #include "engine/repro/repro_report.h"
 #include "engine/saved_run.h"
@@ -113,6 +114,9 @@ Reproduction reproduce(const std::string& path, const config::RunConfig& config)
   try {
     run_step(bench, bundle.facts, microbatches, trace);
   } catch (const c10::Error& error) {
+    if (const std::string lack = device::out_of_memory_message(error); !lack.empty()) {
+      throw Error(ExitCode::kResources, lack + "; the step needs as much memory as in its run");
+    }
     refuse(path, std::string("its step cannot be run: ") + error.what_without_backtrace());
   }
   found.num_calls = trace.num_calls();

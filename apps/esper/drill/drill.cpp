@@ -60,20 +60,23 @@ std::string file_named(const std::string& name, const std::vector<std::string>& 
   }
   const auto close = base::nearest(name, names);
   throw Error(ExitCode::kConfig,
-              fmt::format("there is no drill {}{}", name,
+              fmt::format("there is no drill \"{}\"{}", name,
                           close ? "; did you mean " + *close + "?" : "; drills: " + base::joined(names)));
 }
 
 std::vector<drill::Drill> chosen(const DrillOptions& options) {
   const auto files = files_in(options.folder);
-  const bool all = options.names.empty() || options.names == std::vector<std::string>{"all"};
-  if (all) return drill::load_drills(files);
+  bool all = options.names.empty();
   std::vector<std::string> paths;
   for (const auto& name : options.names) {
+    if (name == "all") {
+      all = true;
+      continue;
+    }
     const auto path = file_named(name, files);
     if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
   }
-  return drill::load_drills(paths);
+  return drill::load_drills(all ? files : paths);
 }
 
 int list(const std::vector<drill::Drill>& drills, bool json) {

@@ -25,7 +25,7 @@ class Lane {
   using Step = std::function<void(std::span<const step::Microbatch>)>;
 
   // step: one training step; owns the tensors that it runs on. loaded: set if the lane runs a compiled program.
-  // release_intermediates: as below; empty if it holds none that it can give back.
+  // release_intermediates: may be empty.
   Lane(config::Lane kind, Step step, LoadedProgram loaded = {}, std::function<void()> release_intermediates = {})
       : kind_(kind),
         step_(std::move(step)),

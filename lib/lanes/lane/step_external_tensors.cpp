@@ -80,7 +80,7 @@ torch::Tensor StepSnapshot::saved(const torch::Tensor& tensor) const {
     if (offset < 0 || offset + tensor.numel() > whole.numel()) continue;
     return saved_[i].as_strided(tensor.sizes(), tensor.strides(), offset);
   }
-  ESPER_CHECK(false, "a tensor that no step changes was not saved");
+  ESPER_CHECK(false, "the tensor is not part of the snapshot");
 }
 
 void StepSnapshot::restore() const {

@@ -27,7 +27,7 @@ class StepSnapshot {
   StepSnapshot(const step::Model& model, torch::Device device);
   void restore() const;
   std::int64_t bytes() const;
-  // Where restore() takes a tensor of the model from, or a part of one: no copy.
+  // The saved values of a tensor that a step may change, or of a part of one: a view.
   torch::Tensor saved(const torch::Tensor& tensor) const;
 
  private:

@@ -41,8 +41,10 @@ void LaneFailures::reject(config::Lane kind, const std::string& key, const Rejec
       event("tolaria.lane_refused"_event, level, {{"lane", name_of(kind)}, {"reason", context + rejection.reason}});
   if (const auto& where = rejection.where) {
     refused.attributes["tensor"] = where->tensor;
-    refused.attributes["difference"] = format_significant(where->difference, 3);
-    refused.attributes["tolerance"] = format_significant(where->tolerance, 3);
+    if (where->tolerance > 0) {
+      refused.attributes["difference"] = format_significant(where->difference, 3);
+      refused.attributes["tolerance"] = format_significant(where->tolerance, 3);
+    }
   }
   services_.emit(std::move(refused));
   if (rejection.cause != Cause::kErred || key.empty()) return;

@@ -40,52 +40,43 @@ program::Tolerance with_little(program::Tolerance tolerance) {
 
 }  // namespace
 
-void StepCopies::take_before(const Model& model, torch::Device device) {
+void StepComparison::take_before(const Model& model, torch::Device device) {
   tracked_ = tracked_tensors(model);
   start_.emplace(model, device);
 }
 
-// A checksum needs memory that the processor reads.
-void StepCopies::run(const Lane& lane, Batch microbatches) {
-  lane.run(microbatches);
+void StepComparison::take_after(const Lane& lane) {
   if (lane.key().empty() && tracked_.front().tensor.is_cpu()) {
-    bits_after_lane_ = checksums(tracked_);
+    checksums_after_lane_ = checksums(tracked_);
   } else {
-    after_lane_ = copies(tracked_);
+    copies_after_lane_ = copies(tracked_);
   }
 }
 
-bool StepCopies::has_same_bits() const { return !bits_after_lane_.empty() && bits_after_lane_ == checksums(tracked_); }
-
-void StepCopies::need_values(const Model& model, const Lane& lane, Batch microbatches) {
-  if (!after_lane_.empty()) return;
-  const StepSnapshot after_eager(model, model.state.device);
-  start_->restore();
-  try {
-    lane.run(microbatches);
-    after_lane_ = copies(tracked_);
-  } catch (...) {
-    after_eager.restore();
-    throw;
-  }
-  after_eager.restore();
+std::optional<program::Difference> StepComparison::difference_of_bits() const {
+  const auto expected = checksums(tracked_);
+  const auto differing = std::ranges::mismatch(expected, checksums_after_lane_).in1;
+  if (differing == expected.end()) return std::nullopt;
+  return program::Difference{.tensor = tracked_[static_cast<std::size_t>(differing - expected.begin())].name};
 }
 
-std::optional<program::Difference> StepCopies::difference(program::Tolerance tolerance) const {
+std::optional<program::Difference> StepComparison::difference_of_values(program::Tolerance tolerance) const {
   std::vector<torch::Tensor> before, expected;
   for (const program::Tracked& item : tracked_) {
     before.push_back(start_->saved(item.tensor));
     expected.push_back(item.tensor.detach());
   }
-  return program::first_difference(tracked_, before, expected, after_lane_, tolerance);
+  return program::first_difference(tracked_, before, expected, copies_after_lane_, tolerance);
 }
 
-std::optional<program::Difference> StepCopies::difference(const Model& model) const {
-  return difference(program::tolerance_of(model.settings.compute_type));
+std::optional<program::Difference> StepComparison::difference(const Model& model) const {
+  if (!checksums_after_lane_.empty()) return difference_of_bits();
+  return difference_of_values(program::tolerance_of(model.settings.compute_type));
 }
 
-bool StepCopies::is_off_by_little(const Model& model) const {
-  return !difference(with_little(program::tolerance_of(model.settings.compute_type)));
+bool StepComparison::is_off_by_little(const Model& model) const {
+  if (!checksums_after_lane_.empty()) return false;
+  return !difference_of_values(with_little(program::tolerance_of(model.settings.compute_type)));
 }
 
 // A step whose gradients are not finite cannot judge a lane. With fp16 it changes nothing but the scale, so a wrong
@@ -120,15 +111,12 @@ CheckResult rejected(const Obstacle& obstacle) {
 }
 
 // After eager's step.
-CheckResult judge(const Model& model, const Lane& lane, std::span<const Microbatch> microbatches, StepCopies& kept,
-                  int& near_misses) {
+CheckResult judge(const Model& model, const StepComparison& kept, int& near_misses) {
   bool finite = true, near_miss = false;
   std::optional<program::Difference> difference;
   const Obstacle obstacle = attempt([&] {
     finite = last_step_was_finite(model);
-    if (!finite || kept.has_same_bits()) return;
-    kept.need_values(model, lane, microbatches);
-    difference = kept.difference(model);
+    if (finite) difference = kept.difference(model);
     near_miss = difference && kept.is_off_by_little(model);
   });
   if (!finite) return {CheckResult::Verdict::kUndecided};
@@ -146,11 +134,14 @@ CheckResult judge(const Model& model, const Lane& lane, std::span<const Microbat
 CheckResult compare_with_eager(const LaneContext& context, Lane& lane, int& near_misses,
                                std::span<const Microbatch> microbatches, const std::function<void()>& eager) {
   const PreparationTime preparing(context);
-  StepCopies kept;
+  StepComparison kept;
   Obstacle obstacle = attempt([&] { kept.take_before(context.model, context.device); });
   const bool begun = !obstacle.met();
   if (begun) {
-    obstacle = attempt([&] { kept.run(lane, microbatches); });
+    obstacle = attempt([&] {
+      lane.run(microbatches);
+      kept.take_after(lane);
+    });
     kept.restore();
     lane.release_intermediates();
   }
@@ -170,7 +161,7 @@ CheckResult compare_with_eager(const LaneContext& context, Lane& lane, int& near
     result.eager_is_due = true;
     return result;
   }
-  return obstacle.met() ? rejected(obstacle) : judge(context.model, lane, microbatches, kept, near_misses);
+  return obstacle.met() ? rejected(obstacle) : judge(context.model, kept, near_misses);
 }
 
 }  // namespace esper::lanes

@@ -15,34 +15,29 @@
 
 namespace esper::lanes {
 
-// What comparing one step needs: a copy of the state before it, and of a lane that promises eager's bits a checksum of
-// each tensor after its step, of another lane a copy. May not fit into memory.
-class StepCopies {
+// What comparing one step needs: a copy of the state before it, and of the state after the lane's step either a
+// checksum of each tensor, where the lane promises eager's bits and the processor can read them, or a copy. May not fit
+// into memory.
+class StepComparison {
  public:
-  using Batch = std::span<const step::Microbatch>;
-
   void take_before(const step::Model& model, torch::Device device);
-  // Runs the lane's step.
-  void run(const Lane& lane, Batch microbatches);
+  void take_after(const Lane& lane);
   // Restores the model to its state before the step, random number generators included.
   void restore() const { start_->restore(); }
 
-  // The following are called after eager's step on the model.
-  // Whether the checksums say that there is no difference; false if there are none.
-  bool has_same_bits() const;
-  // Runs the lane's step once more if its values were not copied, for difference() to compare them. The model is left
-  // as it was found.
-  void need_values(const step::Model& model, const Lane& lane, Batch microbatches);
+  // Called after eager's step on the model. Of bits: the first tensor that has others.
   std::optional<program::Difference> difference(const step::Model& model) const;
+  // Never so of bits.
   bool is_off_by_little(const step::Model& model) const;
 
  private:
-  std::optional<program::Difference> difference(program::Tolerance tolerance) const;
+  std::optional<program::Difference> difference_of_bits() const;
+  std::optional<program::Difference> difference_of_values(program::Tolerance tolerance) const;
 
   std::vector<program::Tracked> tracked_;
   std::optional<StepSnapshot> start_;
-  std::vector<std::uint64_t> bits_after_lane_;  // either these
-  std::vector<torch::Tensor> after_lane_;       // or these
+  std::vector<std::uint64_t> checksums_after_lane_;  // empty if copies were taken
+  std::vector<torch::Tensor> copies_after_lane_;
 };
 
 // A comparison with a small difference is repeated with the next step, at most this many times in a row.
@@ -64,8 +59,7 @@ struct CheckResult {
 
 // Runs the step in the lane and in eager from the same state, and compares the results. The model always continues from
 // eager's step, which `eager` runs. near_misses: consecutive small differences so far; updated. Releases the lane if
-// memory runs out in eager's step, which is then due. Needs one copy of the state where the lane keeps its promise of
-// eager's bits, two otherwise. Reads the device.
+// memory runs out in eager's step, which is then due. Reads the device.
 CheckResult compare_with_eager(const LaneContext& context, Lane& lane, int& near_misses,
                                std::span<const step::Microbatch> microbatches, const std::function<void()>& eager);
 

@@ -49,6 +49,7 @@ class CheckpointStore {
   std::string keep_space(std::uint64_t bytes);
   // Gives that space up: how many bytes it was. Throws IoError.
   std::uint64_t give_up_space() { return reserve_.release(); }
+  std::uint64_t kept_space() const { return reserve_.bytes(); }
 
   // Excludes a checkpoint that restore_newest skipped and left in place, since it may be intact: from now on it is
   // neither counted nor deleted.

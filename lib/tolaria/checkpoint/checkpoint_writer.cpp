@@ -5,6 +5,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -35,6 +36,13 @@ CheckpointStore::Published publish(CheckpointStore& store, const Job& job, SaveR
   return store.publish(*job.image, job.rank);
 }
 
+// Of its tensors, which are nearly all of it.
+std::uint64_t bytes_of(const CheckpointImage& image) {
+  std::uint64_t bytes = 0;
+  for (const auto& [id, tensor] : image.tensors) bytes += tensor.nbytes();
+  return bytes;
+}
+
 void save(CheckpointStore& store, const Job& job, SaveResult& result) {
   result.info = job.image->info;
   if (const auto bad = first_not_finite(*job.image); !bad.empty()) {
@@ -42,12 +50,16 @@ void save(CheckpointStore& store, const Job& job, SaveResult& result) {
     result.problem = bad + " is not finite; such a state is not saved";
     return;
   }
+  // The network may have grown since. Where nothing is kept yet, a first checkpoint is worth more.
+  if (job.urgency == Urgency::kOrdinary && store.kept_space() > 0) {
+    result.not_reserved = store.keep_space(bytes_of(*job.image));
+  }
   const auto published = publish(store, job, result);
   result.path = published.entry.path;
   result.bytes = published.bytes;
   result.not_deleted = published.not_deleted;
   result.not_rotated = published.not_rotated;
-  if (job.urgency == Urgency::kOrdinary && published.bytes > 0) {
+  if (job.urgency == Urgency::kOrdinary && published.bytes > 0 && result.not_reserved.empty()) {
     result.not_reserved = store.keep_space(published.bytes);
   }
 }
@@ -111,7 +123,11 @@ struct CheckpointWriter::State {
       auto result = perform(store, job, clock);
       lock.lock();
       if (result) results.push_back(std::move(*result));
-      published = store.entries();
+      try {
+        published = store.entries();
+      } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+        // The list is that of the save before, until the next one.
+      }
       busy = saving = false;
       changed.notify_all();
     }

@@ -9,6 +9,7 @@
 #include "config/writing/write.h"
 #include "device/precision.h"
 #include "kasmina/slot/topology.h"
+#include "lanes/lane/failure_text.h"
 #include "leyline/telemetry.h"
 #include "tolaria/checkpoint/growth_check.h"
 #include "tolaria/report/ledger_metrics.h"
@@ -99,7 +100,7 @@ void report_failure(Outbox& outbox, base::Ledger& ledger, const RunProgress& pro
                     {{"epochs", std::to_string(progress.epoch)},
                      {"steps", std::to_string(progress.step)},
                      {"status", state == LastState::kSaved ? "failed after saving" : "failed"},
-                     {"reason", error.what()}}));
+                     {"reason", lanes::describe(error)}}));
   report_end(outbox, ledger);
 }
 

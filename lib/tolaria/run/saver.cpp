@@ -115,6 +115,7 @@ void Saver::report_space(const SaveResult& result) {
 void Saver::report_failed(const SaveResult& result) {
   ++figures_.failed;
   failure_ = result;
+  if (result.released > 0 || !result.not_reserved.empty()) report_space(result);
   if (result.out_of_space && paused_) return;
   outbox_.emit(event("tolaria.checkpoint_failed"_event, Level::kWarning,
                      {{"epoch", std::to_string(result.info.epoch)},

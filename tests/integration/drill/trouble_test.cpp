@@ -65,7 +65,10 @@ TEST_CASE("a run that cannot be taken up again on its way back says so in its te
   REQUIRE(lost.exit_code == 7);
   const auto ends = events_of(run, "tolaria.run_finished");
   REQUIRE(ends.size() == 1);
-  CHECK_THAT(ends.front().dump(), ContainsSubstring("cannot begin") || ContainsSubstring("has ended"));
+  const auto& attributes = ends.front()["attributes"];
+  CHECK(attributes["status"] == "failed");
+  CHECK(attributes["epochs"] == std::to_string(std::stoi(attributes["steps"].get<std::string>()) / 8 - 1));
+  CHECK_THAT(attributes["reason"].get<std::string>(), ContainsSubstring("its process: exit status 1"));
   REQUIRE(fs::remove(mark));
   require_done(resume_with(run, ""));
   CHECK(events_of(run, "tolaria.learning_rate_lowered").size() == 1);

@@ -74,45 +74,36 @@ TEST_CASE("a step whose gradients are not finite is not a comparison; the next s
   CHECK(run.events_named("tolaria.lane_refused").empty());
 }
 
-TEST_CASE("a lane that promises eager's bits is compared by checksums, and by values where they differ") {
+TEST_CASE("a lane that promises eager's bits and has others is rejected, however close it is") {
   const LaneCase c = lane_cases().front();
-  LaneRun eager(c, Lane::kEager), other(c, Lane::kEager);
+  LaneRun run(c, Lane::kEager);
+  const step::Model& model = *run.model;
   const auto batch = make_batches(c, 1);
-  step::Model& model = *other.model;
-  int runs = 0;
-  const auto lane_off_by = [&](double amount) {
-    return lanes::Lane(Lane::kReplay, [&, amount](lanes::StepCopies::Batch microbatches) {
-      ++runs;
-      other.step(microbatches, 0);
-      model.state.parameters.front().view({-1})[0].add_(amount);
-    });
-  };
   const torch::NoGradGuard no_grad;
-  const auto compare = [&](double amount) {
-    const lanes::Lane lane = lane_off_by(amount);
-    runs = 0;
-    lanes::StepCopies copies;
-    copies.take_before(model, torch::kCPU);
-    copies.run(lane, batch);
-    copies.restore();
-    other.step(batch, 0);
-    eager.step(batch, 0);
-    const bool same = copies.has_same_bits();
-    copies.need_values(model, lane, batch);
-    CHECK(runs == 2);
-    CHECK(same_bits(*eager.model, model));
-    return std::pair(same, copies.difference(model));
+  const auto difference_of = [&](const lanes::Lane& lane, float factor) {
+    lanes::StepComparison comparison;
+    comparison.take_before(model, torch::kCPU);
+    lane.run(batch);
+    model.state.parameters.front().view({-1})[0].mul_(factor);
+    comparison.take_after(lane);
+    comparison.restore();
+    run.step(batch, 0);
+    CHECK_FALSE((comparison.is_off_by_little(model) && lane.key().empty()));
+    return comparison.difference(model);
   };
-  const auto exact = compare(0);
-  CHECK(exact.first);
-  CHECK_FALSE(exact.second);
-  const auto close = compare(1e-8);
-  CHECK_FALSE(close.first);
-  CHECK_FALSE(close.second);
-  const auto wrong = compare(0.5);
-  CHECK_FALSE(wrong.first);
-  REQUIRE(wrong.second);
-  CHECK(wrong.second->tensor == step::named_tensors(model.state).front().id);
+  const auto eager = [&](std::span<const step::Microbatch> microbatches) { run.step(microbatches, 0); };
+  const lanes::Lane exact(Lane::kReplay, eager), compiled(Lane::kCompiled, eager, {nullptr, "key", 1});
+  constexpr float kRounding = 1.0000002F;
+  CHECK_FALSE(difference_of(exact, 1));
+  CHECK_FALSE(difference_of(compiled, 1));
+  CHECK_FALSE(difference_of(compiled, kRounding));
+  const auto first = step::named_tensors(model.state).front().id;
+  const auto rounded = difference_of(exact, kRounding);
+  REQUIRE(rounded);
+  CHECK((rounded->tensor == first && rounded->tolerance == 0));
+  const auto wrong = difference_of(compiled, 2);
+  REQUIRE(wrong);
+  CHECK((wrong->tensor == first && wrong->difference > wrong->tolerance));
 }
 
 TEST_CASE("a rare shape is compared too, at its first step in every interval of check_every") {

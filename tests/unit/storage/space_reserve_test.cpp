@@ -37,6 +37,9 @@ TEST_CASE("a disk without room for the reserve keeps nothing of it") {
   CHECK(files.kind_of("/reserve") == base::PathKind::kNothing);
   reserve.grow_to(9'000);
   CHECK(reserve.bytes() == 9'000);
+  CHECK_THROWS_AS(reserve.grow_to(20'000), base::IoError);
+  CHECK(reserve.bytes() == 9'000);
+  CHECK(files.contents("/reserve").value().size() == 9'000);
 }
 
 }  // namespace esper::test::space_reserve_test
