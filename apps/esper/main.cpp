@@ -1,7 +1,14 @@
 // Dispatch, and the one place where errors end up.
+#include <cxxabi.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <exception>
 #include <new>
 #include <sstream>
+#include <string_view>
+#include <typeinfo>
 
 #include "base/error.h"
 #include "base/fault.h"
@@ -55,6 +62,20 @@ int run_front(int argc, char** argv, Format format) {
   return static_cast<int>(ExitCode::kConfig);
 }
 
+// std::bad_alloc where nothing may throw, with the reserve used up. Makes no allocation. What was saved is good.
+std::terminate_handler earlier = nullptr;
+[[noreturn]] void end_without_memory() {
+  const std::type_info* const thrown = abi::__cxa_current_exception_type();
+  if (thrown != nullptr && *thrown == typeid(std::bad_alloc)) {
+    constexpr std::string_view kText =
+        "esper: out of memory; a run can be continued from its last checkpoint: esper train --resume RUN\n";
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kText.data(), kText.size());
+    ::_exit(static_cast<int>(ExitCode::kResources));
+  }
+  if (earlier != nullptr) earlier();
+  std::abort();
+}
+
 }  // namespace
 }  // namespace esper
 
@@ -65,6 +86,7 @@ int main(int argc, char** argv) {
   try {
     esper::base::keep_standard_streams();
     esper::base::hold_memory_reserve();
+    esper::earlier = std::set_terminate(esper::end_without_memory);
     return esper::run_front(argc, argv, format);
   } catch (const esper::base::BrokenPipe&) {
     return esper::base::kBrokenPipeStatus;

@@ -1,5 +1,7 @@
 #include "tolaria/checkpoint/checkpoint_writer.h"
 
+#include <torch/types.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
@@ -93,6 +95,16 @@ void give_up_space(CheckpointStore& store) {
   }
 }
 
+// PyTorch's of this thread, with the first operator that it runs. Where memory is short later, glibc would end the
+// process instead.
+void make_thread_locals() {
+  try {
+    static_cast<void>(torch::zeros({}).isfinite().all().item<bool>());
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+    // The first save fails, and says why.
+  }
+}
+
 }  // namespace
 
 // Shared by the writer and its thread; the last owner releases it.
@@ -111,6 +123,7 @@ struct CheckpointWriter::State {
   bool saving = false;  // busy with an image
 
   void work() {
+    make_thread_locals();
     std::unique_lock lock(mutex);
     while (true) {
       changed.wait(lock, [&] { return stopping || !queue.empty(); });
