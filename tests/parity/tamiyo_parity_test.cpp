@@ -33,7 +33,7 @@ using Recording = std::map<std::string, at::Tensor>;
 at::Tensor to_tensor(const storage::TensorView& view) {
   at::Tensor tensor = at::empty(view.shape, view.dtype == storage::Dtype::kI32 ? at::kInt : at::kFloat);
   REQUIRE(tensor.nbytes() == view.bytes.size());
-  std::memcpy(tensor.mutable_data_ptr(), view.bytes.data(), view.bytes.size());
+  if (!view.bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), view.bytes.data(), view.bytes.size());
   return tensor;
 }
 
