@@ -48,7 +48,40 @@ TEST_CASE(
     CHECK(replay.steps_in(Lane::kReplay) == 0);
     CHECK(replay.figures().checks_failed == 0);
   }
-  CHECK(refused > 10);  // the copy before, the lane's step, eager's step
+  CHECK(refused > 15);  // the copy before, the lane's step, eager's step
+}
+
+TEST_CASE("wherever memory runs out in a comparison by values, the lane is refused, and the model has eager's step") {
+  const LaneCase c = lane_cases().front();
+  const auto batch = make_batches(c, 1);
+  auto& memory = test::FailingAllocator::instance();
+  int refused = 0;
+  for (int n = 1;; ++n) {
+    CAPTURE(n);
+    auto expected = make_model(c), model = make_model(c);
+    const auto step_of = [&](step::Model& of) {
+      step::train_step(of.state, of.settings, batch, step::training_forward(of.network));
+    };
+    step_of(*expected);
+    const config::StepConfig config;
+    const lanes::LaneServices services;
+    lanes::LaneFigures figures;
+    lanes::GraphCapture capture(0, services.emit);
+    const lanes::LaneContext context{*model,   config,  torch::kCPU, step::training_forward(model->network),
+                                     services, figures, capture};
+    lanes::Lane compiled(Lane::kCompiled, [&](auto) { step_of(*model); }, {nullptr, "key", 1});
+    int near_misses = 0;
+    memory.fail_at(n);
+    const auto result = lanes::compare_with_eager(context, compiled, near_misses, batch, [&] { step_of(*model); });
+    const bool failed = memory.fired();
+    if (result.eager_is_due) step_of(*model);
+    CHECK(same_bits(*expected, *model));
+    if (!failed) break;
+    ++refused;
+    CHECK(result.verdict == lanes::CheckResult::Verdict::kRejected);
+    CHECK(result.rejection.cause == lanes::Rejection::Cause::kNoMemory);
+  }
+  CHECK(refused > 50);  // copies before and after, the lane's step, eager's step, the comparison
 }
 
 TEST_CASE("a step whose gradients are not finite is not a comparison; the next step is compared instead") {
