@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <deque>
 #include <exception>
 #include <optional>
@@ -19,6 +20,7 @@
 #include "step/ema.h"
 #include "storage/atomic_publish.h"
 #include "storage/confined_file_system.h"
+#include "storage/file_tools.h"
 #include "tolaria/report/run_report.h"
 #include "tolaria/run/outbox.h"
 #include "tolaria/run/resume.h"
@@ -51,10 +53,20 @@ void require_epochs_left(const tolaria::RunProgress& progress, const RunConfig& 
                         "; this fork has not been trained yet; to measure it as it is: esper evaluate " + path);
 }
 
+bool holds(FileSystem& files, const std::string& path, const std::string& text) {
+  try {
+    return std::ranges::equal(storage::read_file(files, path, text.size()), storage::bytes_of(text));
+  } catch (const base::IoError&) {
+    return false;
+  }
+}
+
 // What was changed with --set on a resumed run is kept; a full disk keeps the run from nothing.
 void keep_config(const OpenRun& open, const RunConfig& config) {
+  const std::string text = config::resolved_yaml(config), path = open.folder.config();
   try {
-    storage::publish_file(open.files, open.folder.config(), storage::bytes_of(config::resolved_yaml(config)));
+    if (holds(open.files, path, text)) return;
+    storage::publish_file(open.files, path, storage::bytes_of(text));
   } catch (const base::IoError& error) {
     if (!error.out_of_space()) throw;
     nissa::log::warning(std::string("config.yaml was not updated: ") + error.what());

@@ -1,18 +1,14 @@
 // Dispatch, and the one place where errors end up.
-#include <cxxabi.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <exception>
 #include <new>
 #include <sstream>
 #include <string_view>
-#include <typeinfo>
 
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/memory_reserve.h"
+#include "base/out_of_memory_exit.h"
 #include "base/text/problem.h"
 #include "base/text/standard_output.h"
 #include "base/text/text_outlet.h"
@@ -25,6 +21,9 @@ namespace esper {
 namespace {
 
 using base::ExitCode;
+
+constexpr std::string_view kOutOfMemoryText =
+    "esper: out of memory; a run can be continued from its last checkpoint: esper train --resume RUN\n";
 
 int usage_error(const std::string& text, const std::string& command, Format format) {
   return report_error(ExitCode::kConfig, text + "\nTry `" + command + " --help`.", {}, format);
@@ -62,20 +61,6 @@ int run_front(int argc, char** argv, Format format) {
   return static_cast<int>(ExitCode::kConfig);
 }
 
-// std::bad_alloc where nothing may throw, with the reserve used up. Makes no allocation. What was saved is good.
-std::terminate_handler earlier = nullptr;
-[[noreturn]] void end_without_memory() {
-  const std::type_info* const thrown = abi::__cxa_current_exception_type();
-  if (thrown != nullptr && *thrown == typeid(std::bad_alloc)) {
-    constexpr std::string_view kText =
-        "esper: out of memory; a run can be continued from its last checkpoint: esper train --resume RUN\n";
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kText.data(), kText.size());
-    ::_exit(static_cast<int>(ExitCode::kResources));
-  }
-  if (earlier != nullptr) earlier();
-  std::abort();
-}
-
 }  // namespace
 }  // namespace esper
 
@@ -86,7 +71,7 @@ int main(int argc, char** argv) {
   try {
     esper::base::keep_standard_streams();
     esper::base::hold_memory_reserve();
-    esper::earlier = std::set_terminate(esper::end_without_memory);
+    esper::base::install_out_of_memory_exit(esper::kOutOfMemoryText);
     return esper::run_front(argc, argv, format);
   } catch (const esper::base::BrokenPipe&) {
     return esper::base::kBrokenPipeStatus;

@@ -45,6 +45,7 @@ ordered_json certificate(const ResumeProof& proof, const TrainingPlan& plan, con
           {"begin", std::string(base::name_of(proof.begin))},
           {"reference_s", proof.reference_s},
           {"kills", proof.kills()},
+          {"wanted_kills", proof.wanted},
           {"seed", facts.seed},
           {"faults", facts.faults},
           {"runs_kept_in", facts.runs},

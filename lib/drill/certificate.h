@@ -19,7 +19,7 @@ struct CertificateFacts {
   std::string runs;    // the folder where the runs are kept; empty: they are not
 };
 // {"format": 1, "equal": true, "esper": ..., "config": {"file", "hash", "set"}, "begin": "start",
-//  "reference_s": 4.1, "kills": 5, "seed": 1, "faults": "", "runs_kept_in": "",
+//  "reference_s": 4.1, "kills": 5, "wanted_kills": 5, "seed": 1, "faults": "", "runs_kept_in": "",
 //  "runs": [{"processes": 6, "kills": [{"after_ms", "checkpoint", "counts"}], "compared": [{"name", "compared", "unit",
 //  "equal",
 //   "difference", "remark"}]}]}

@@ -9,9 +9,11 @@
 
 #include "base/error.h"
 #include "base/fault.h"
+#include "base/text/nearest.h"
 #include "config/fields/field_rows.h"
 #include "config/loading/section_reader.h"
 #include "config/yaml/yaml_document.h"
+#include "drill/fault_points.h"
 #include "leyline/telemetry.h"
 
 namespace esper::drill {
@@ -33,6 +35,16 @@ LoadedDrill read_document(const config::YamlDocument& document, const std::strin
   if (!out.drill.run.empty())
     out.drill.run = (std::filesystem::path(file).parent_path() / out.drill.run).lexically_normal();
   return out;
+}
+
+// entry: well formed. Empty if there is such a point.
+std::string problem_of_point(const std::string& entry) {
+  const auto names = fault_point_names();
+  const std::string name = entry.substr(0, entry.find('@'));
+  if (std::ranges::find(names, name) != names.end()) return {};
+  const auto close = base::nearest(name, names);
+  return fmt::format("no fault point has the name {}; {}", name,
+                     close ? "did you mean " + *close + "?" : "docs/drills.md has all of them");
 }
 
 bool is_event(std::string_view name) { return leyline::find_event(name) < leyline::kTelemetryTable.size(); }
@@ -70,8 +82,9 @@ void Drill::validate(config::Findings& out) const {
     if (!is_event(entry)) out.push_back({"expect.absent", fmt::format("no event has the name {}", entry), {}});
   }
   for (const auto& entry : faults) {
-    if (auto problem = base::fault::problem_of(entry); !problem.empty())
-      out.push_back({"faults", std::move(problem), {}});
+    auto problem = base::fault::problem_of(entry);
+    if (problem.empty()) problem = problem_of_point(entry);
+    if (!problem.empty()) out.push_back({"faults", std::move(problem), {}});
   }
   if (damage != Damage::kNone && then == Then::kNothing)
     out.push_back({"damage", "has no effect with then: nothing; add then: resume", {}});

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
@@ -48,7 +49,11 @@ int KilledTraining::counted() const { return static_cast<int>(std::ranges::count
 void require_done(const ProcessEnd& end, const std::string& output) {
   if (end.is_done()) return;
   const auto code = end.exit_code != 0 ? static_cast<ExitCode>(end.exit_code) : ExitCode::kResources;
-  throw Error(code, fmt::format("a training ended with {}: {}", text_of(end), end_of_output(output)));
+  std::string text = fmt::format("a training ended with {}", text_of(end));
+  if (const std::string said = end_of_output(output); !said.empty()) text += ": " + said;
+  if (const char* const faults = std::getenv("ESPER_FAULTS"); faults != nullptr && *faults != '\0')
+    text += fmt::format("; ESPER_FAULTS={} is set", base::printable_line(faults));
+  throw Error(code, text);
 }
 
 void train_to_end(const std::vector<std::string>& command, const std::string& output,

@@ -103,7 +103,7 @@ bool ResumeProof::is_equal() const {
 
 ResumeProof verify_resume(const TrainingPlan& plan, const std::string& folder, int kills, std::uint64_t seed,
                           const Say& say) {
-  ResumeProof proof{.begin = begin_of(plan)};
+  ResumeProof proof{.begin = begin_of(plan), .wanted = kills};
   const std::string reference = run_in(folder, "reference");
   const std::string base = proof.begin == Begin::kAtStart ? "" : folder + "/base";
   say("training without a stop");
@@ -125,10 +125,6 @@ ResumeProof verify_resume(const TrainingPlan& plan, const std::string& folder, i
     auto aspects = compare_runs(expected, read_contents(run), training.kills.size());
     proof.runs.push_back({std::move(training), std::move(aspects)});
   }
-  if (proof.kills() < kills)
-    throw Error(ExitCode::kConfig, fmt::format("only {} of {} kills could be made: the training ends too soon; give it "
-                                               "more epochs, or a checkpoint more often",
-                                               proof.kills(), kills));
   return proof;
 }
 

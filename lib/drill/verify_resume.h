@@ -32,9 +32,10 @@ struct KilledRun {
 
 struct ResumeProof {
   Begin begin = Begin::kAtStart;
+  int wanted = 0;          // kills
   double reference_s = 0;  // time of the training without a stop
   std::vector<KilledRun> runs{};
-  int kills() const;  // that count
+  int kills() const;  // that count; fewer than wanted where the training ends too soon
   bool is_equal() const;
 };
 

@@ -70,20 +70,23 @@ base::Expected<BlackBox> parse(base::FileSystem& files, const std::string& path)
   }
 }
 
+Error missing(const std::string& run) {
+  return Error(ExitCode::kConfig, run +
+                                      " has no black box: the run is of an earlier version, or could not make one "
+                                      "(tolaria.blackbox_off in its telemetry); continue it with esper train "
+                                      "--resume " +
+                                      run);
+}
+
 }  // namespace
 
 BlackBox read_black_box(const std::string& run) {
   storage::ConfinedFileSystem files(run, storage::Owner::kAnyone);
   require_run_folder(files, run);
   const std::string path = run + "/" + kBlackBoxFile;
-  if (files.kind_of(path) == base::PathKind::kNothing) {
-    throw Error(ExitCode::kConfig, run +
-                                       " has no black box: the run is of an earlier version, or could not make one "
-                                       "(tolaria.blackbox_off in its telemetry); continue it with esper train "
-                                       "--resume " +
-                                       run);
-  }
+  if (files.kind_of(path) == base::PathKind::kNothing) throw missing(run);
   auto box = parse(files, path);
+  if (!box && files.open(path, base::OpenMode::kRead).size() == 0) throw missing(run);
   if (!box)
     throw Error(ExitCode::kData, path + " is not a black box: " + box.error() + "; a resumed run starts a new one");
   return std::move(*box);

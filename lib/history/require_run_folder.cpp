@@ -23,6 +23,17 @@ std::string why_missing(FileSystem& files, const std::string& folder, const std:
   return files.list(folder).empty() ? "it is an empty folder" : "there is no " + name + " in it";
 }
 
+// A folder whose configuration was lost has the rest of a run.
+std::string remedy(FileSystem& files, const std::string& folder) {
+  const bool is_folder = !folder.empty() && files.kind_of(folder) == PathKind::kFolder;
+  if (is_folder && files.kind_of(folder + "/journal") == PathKind::kFile) {
+    return "put it back, or write it anew from the run file and the --set values that the run had: esper config show "
+           "RUNFILE --set ... > " +
+           folder + "/config.yaml";
+  }
+  return "esper train creates one in runs_dir (runs/NAME-DATE-TIME) and prints its name at the end";
+}
+
 }  // namespace
 
 void require_run_folder(FileSystem& files, const std::string& path) {
@@ -31,9 +42,9 @@ void require_run_folder(FileSystem& files, const std::string& path) {
   } catch (const IoError& error) {
     const int number = error.error_number();
     if (number != ENOENT && number != ENOTDIR && number != ENAMETOOLONG) throw;
-    throw base::Error(base::ExitCode::kConfig,
-                      path + " is not a run folder: " + why_missing(files, path, "config.yaml") +
-                          "; esper train creates one in runs_dir (runs/NAME-DATE-TIME) and prints its name at the end");
+    throw base::Error(
+        base::ExitCode::kConfig,
+        path + " is not a run folder: " + why_missing(files, path, "config.yaml") + "; " + remedy(files, path));
   }
 }
 

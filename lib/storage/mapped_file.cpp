@@ -16,11 +16,14 @@ namespace {
 using base::IoError;
 
 // A store into a hole of the file would end the process with SIGBUS where the disk is full.
-void allocate(int file, const std::string& path, std::size_t bytes) {
-  if (base::fault::hit("storage.map")) throw IoError("allocate", path, ENOSPC);
+// What was in the file before stays in it if there is no space.
+void allocate(int file, const std::string& path, std::size_t bytes, off_t had) {
   int error = EINTR;
   while (error == EINTR) error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
-  if (error != 0) throw IoError("allocate", path, error);
+  if (error == 0 && base::fault::hit("storage.map")) error = ENOSPC;
+  if (error == 0) return;
+  [[maybe_unused]] const int shortened = ::ftruncate(file, had);
+  throw IoError("allocate", path, error);
 }
 
 }  // namespace
@@ -33,7 +36,7 @@ MappedFile::MappedFile(const Beneath& folder, const std::string& path, std::size
   if (was_cleared_ && retried([&] { return ::ftruncate(file.number(), 0); }) < 0) {
     throw IoError("truncate", path, errno);
   }
-  allocate(file.number(), path, bytes);
+  allocate(file.number(), path, bytes, was_cleared_ ? 0 : status.st_size);
   void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
   if (memory == MAP_FAILED) throw IoError("map", path, errno);
   bytes_ = {static_cast<std::byte*>(memory), bytes};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <utility>
 
 #include "base/error.h"
@@ -48,6 +49,8 @@ class EpochLoop {
   RunOutcome run();
 
  private:
+  // An error that ends it saves the newest good state.
+  RunOutcome run_or_save();
   RunOutcome run_to_the_end();
   // Between two epochs.
   void follow_changes();
@@ -94,6 +97,16 @@ class EpochLoop {
 };
 
 RunOutcome EpochLoop::run() {
+  RunOutcome outcome = run_or_save();
+  try {
+    reporter_.report_safety(safety_.good_state().figures(), safety_.emergency_figures());
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+    // The outcome is worth more than the last counts.
+  }
+  return outcome;
+}
+
+RunOutcome EpochLoop::run_or_save() {
   try {
     return run_to_the_end();
   } catch (const base::Error& error) {

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <new>
+#include <thread>
 
 namespace esper::test {
 
@@ -18,13 +19,16 @@ class FailingAllocator final : public at::Allocator {
     return *only;
   }
 
-  // The n-th allocation from now on fails, once; n counts from 1.
-  void fail_at(std::int64_t n) { left_ = n; }
+  // The n-th allocation of the thread from now on fails, once; n counts from 1.
+  void fail_at(std::int64_t n, std::thread::id thread = std::this_thread::get_id()) {
+    thread_ = thread;
+    left_ = n;
+  }
   // Whether it has come to that; nothing fails any more.
   bool fired() { return left_.exchange(0) < 0; }
 
   at::DataPtr allocate(std::size_t bytes) override {
-    if (left_ > 0 && --left_ == 0) {
+    if (left_ > 0 && thread_.load() == std::this_thread::get_id() && --left_ == 0) {
       left_ = -1;
       if (bytes % 8 == 0) throw std::bad_alloc();
       TORCH_CHECK_WITH(OutOfMemoryError, false, "tried to allocate ", bytes, " bytes");
@@ -39,6 +43,7 @@ class FailingAllocator final : public at::Allocator {
 
   at::Allocator* real_;
   std::atomic<std::int64_t> left_{0};  // 0: nothing is to fail; -1: it has
+  std::atomic<std::thread::id> thread_{};
 };
 
 }  // namespace esper::test

@@ -26,22 +26,29 @@ constexpr std::uint64_t kBadStep = 6;  // in the second epoch of the reference w
 constexpr base::Duration kRollbackDeadline = std::chrono::milliseconds(5);
 constexpr base::Duration kSlowAnswer = std::chrono::milliseconds(3), kShortDeadline = std::chrono::milliseconds(1);
 
-// Values of each metric without attributes, over the epochs.
+// Values of each metric without labels, over the epochs.
 std::map<std::string, std::vector<double>> series(const LoopFigures& figures) {
   std::map<std::string, std::vector<double>> out;
   for (const auto& packet : figures.packets) {
     for (const auto& metric : packet.at("metrics")) {
-      if (metric.at("value").is_number()) out[metric.at("name")].push_back(metric.at("value"));
+      if (is_plain_number(metric)) out[metric.at("name")].push_back(metric.at("value"));
     }
   }
   return out;
 }
 
-// One block of the file: the metrics and events of one part of Esper.
+// What an epoch takes, in contrast to counts and states.
+bool is_of_each_epoch(const std::string& name) {
+  return name.ends_with("_ms") || name.ends_with("_us") || name.ends_with("_per_s");
+}
+
+// One block of the file: the metrics and events of one part of Esper. Counts and states are those at the end.
 ordered_json block(const LoopFigures& figures, bool of_tamiyo) {
   ordered_json metrics = ordered_json::object(), events = ordered_json::array();
-  for (const auto& [name, values] : series(figures)) {
-    if (name.starts_with("tamiyo.") == of_tamiyo) metrics[name] = base::median(values);
+  const auto epochs = series(figures);
+  for (const auto& [name, value] : figures.last) {
+    if (name.starts_with("tamiyo.") != of_tamiyo) continue;
+    metrics[name] = is_of_each_epoch(name) && epochs.contains(name) ? base::median(epochs.at(name)) : value;
   }
   std::string level = "INFO";
   for (const auto& event : figures.events) {

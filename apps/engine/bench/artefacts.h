@@ -18,7 +18,8 @@ std::string why_no_rollback_drill(const config::RunConfig& config);
 LoopFigures run_rollback_drill(const config::RunConfig& config, const Scratch& scratch);
 
 // {"tolaria": {metrics {name: value}, events [{description, level, attributes}], priority}, "tamiyo": likewise,
-// "distributions" {name: {p50, p95, ...}}, "environment", "noise"}. A metric's value is its median over the epochs.
+// "distributions" {name: {p50, p95, ...}}, "environment", "noise"}. Times and rates are medians over the
+// epochs, all other metrics what they were at the end; those with labels are left out.
 nlohmann::ordered_json drill_json(const LoopFigures& figures, const nlohmann::ordered_json& environment,
                                   const nlohmann::ordered_json& noise);
 

@@ -26,12 +26,20 @@ void take_times(const std::vector<tolaria::StepTime>& times, LoopFigures& figure
 void take_packets(const std::string& path, LoopFigures& figures) {
   history::read_jsonl(path, [&](const nlohmann::json& packet) {
     for (const auto& event : packet.at("events")) figures.events.push_back(event);
+    if (packet.at("source_subsystem") != "tolaria") return;
+    for (const auto& metric : packet.at("metrics")) {
+      if (is_plain_number(metric)) figures.last[metric.at("name")] = metric.at("value");
+    }
     const bool epoch = packet.at("packet_id").get<std::string>().find("-epoch-") != std::string::npos;
-    if (epoch && packet.at("source_subsystem") == "tolaria") figures.packets.push_back(packet);
+    if (epoch) figures.packets.push_back(packet);
   });
 }
 
 }  // namespace
+
+bool is_plain_number(const nlohmann::json& metric) {
+  return metric.at("value").is_number() && metric.at("attributes").empty();
+}
 
 LoopFigures run_loop(const config::RunConfig& config, const Scratch& scratch, const std::string& name,
                      const std::string& cache_dir, std::unique_ptr<leyline::Controller> controller,

@@ -93,12 +93,24 @@ int list(const std::vector<drill::Drill>& drills, bool json) {
   return 0;
 }
 
+// So that a wrong one is reported before anything is trained.
+void require_run_file(const drill::Drill& one, const std::string& config) {
+  try {
+    config::load_run_config(config.empty() ? one.run : config, one.set);
+  } catch (const base::ConfigError& error) {
+    auto problems = error.problems();
+    for (auto& problem : problems) problem.text += fmt::format(" (drill {})", one.name);
+    throw base::ConfigError(std::move(problems));
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{} (drill {})", error.what(), one.name));
+  }
+}
+
 int carry_out(const std::vector<drill::Drill>& drills, const DrillOptions& options) {
   base::ScratchFolder scratch("esper-drill");
   const drill::DrillSetup setup{own_program(), scratch.path(), options.config, options.cache_dir, has_cuda_side()};
   for (const auto& one : drills) {
-    if (drill::missing_requirement(one, setup).empty())
-      config::load_run_config(options.config.empty() ? one.run : options.config, one.set);
+    if (drill::missing_requirement(one, setup).empty()) require_run_file(one, options.config);
   }
   if (!options.output.empty()) refuse_unwritable(options.output);
   const drill::Stop stop;
@@ -120,13 +132,11 @@ int carry_out(const std::vector<drill::Drill>& drills, const DrillOptions& optio
   const bool keeps = options.keep || !drill::none_failed(results);
   if (keeps) scratch.keep();
   const auto document = drill::scorecard(results, build_name(), keeps ? scratch.path() : "");
-  if (!options.output.empty()) write_output_file(options.output, document);
-  if (options.json) {
-    print_json(document);
-  } else {
+  write_and_print(options.output, document, [&] {
+    if (options.json) return print_json(document);
     print(drill::scorecard_text(results));
     if (keeps) print_line("runs: " + scratch.path());
-  }
+  });
   return drill::none_failed(results) ? 0 : kDiffers;
 }
 

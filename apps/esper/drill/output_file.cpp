@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -28,9 +29,17 @@ void refuse_unwritable(const std::string& file) {
   ::unlink(probe.c_str());
 }
 
-void write_output_file(const std::string& file, const nlohmann::ordered_json& document) {
-  const std::string text = document.dump(2) + "\n";
-  storage::publish_file(storage::real_file_system(), file, storage::bytes_of(text));
+void write_and_print(const std::string& file, const nlohmann::ordered_json& document,
+                     const std::function<void()>& print) {
+  std::exception_ptr failure;
+  try {
+    const std::string text = document.dump(2) + "\n";
+    if (!file.empty()) storage::publish_file(storage::real_file_system(), file, storage::bytes_of(text));
+  } catch (const base::IoError&) {
+    failure = std::current_exception();
+  }
+  print();
+  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace esper

@@ -44,12 +44,25 @@ void print_run(std::size_t number, const drill::KilledRun& run) {
   }
 }
 
+bool is_short(const drill::ResumeProof& proof) { return proof.kills() < proof.wanted; }
+
 void print_proof(const drill::ResumeProof& proof, const VerifyOptions& options, const std::string& folder) {
   for (std::size_t i = 0; i < proof.runs.size(); ++i) print_run(i + 1, proof.runs[i]);
-  print_line(proof.is_equal() ? fmt::format("equal, to the last bit, after {} kills", proof.kills())
-                              : "NOT equal: the runs are kept in " + folder);
+  print_line(proof.is_equal()
+                 ? "equal, to the last bit, after " + counted(static_cast<std::size_t>(proof.kills()), "kill")
+                 : "NOT equal: the runs are kept in " + folder);
+  if (is_short(proof)) {
+    print_line(
+        fmt::format("only {} of {} kills could be made: the training ends too soon; give it more epochs, or a "
+                    "checkpoint more often",
+                    proof.kills(), proof.wanted));
+  }
   if (proof.is_equal() && options.keep) print_line("runs: " + folder);
-  print_line("certificate: " + options.output);
+}
+
+int exit_code_of(const drill::ResumeProof& proof) {
+  if (!proof.is_equal()) return kDiffers;
+  return is_short(proof) ? static_cast<int>(base::ExitCode::kConfig) : 0;
 }
 
 // The runs of a training that failed are what the user wants to look at.
@@ -79,9 +92,10 @@ int verify(const VerifyOptions& options) {
   const drill::CertificateFacts facts{static_cast<std::uint64_t>(options.seed), build_name(),
                                       environment_value("ESPER_FAULTS"), keeps ? scratch.path() : ""};
   const auto document = drill::certificate(proof, plan, config, facts);
-  write_output_file(options.output, document);
-  options.config.json ? print_json(document) : print_proof(proof, options, scratch.path());
-  return proof.is_equal() ? 0 : kDiffers;
+  write_and_print(options.output, document,
+                  [&] { options.config.json ? print_json(document) : print_proof(proof, options, scratch.path()); });
+  if (!options.config.json) print_line("certificate: " + options.output);
+  return exit_code_of(proof);
 }
 
 }  // namespace
@@ -89,10 +103,11 @@ int verify(const VerifyOptions& options) {
 void add_verify_resume(Front& front) {
   CLI::App* command = add_command(
       front.root, "verify-resume", "Prove that a training which is killed again and again ends with the same bits",
-      "esper verify-resume configs/run/digits.yaml --kills 10 --set epochs=3\n"
+      "esper verify-resume configs/run/digits.yaml --kills 10 --set epochs=20\n"
       "Trains once without a stop, then with kills (SIGKILL) at random moments, and compares parameters,\n"
       "optimizer state, random numbers, cursor, topology, decisions and figures.\n"
-      "Exit code 0: all are equal; 1: they are not, and the runs are kept");
+      "Exit code 0: all are equal; 1: they are not, and the runs are kept;\n"
+      "2: all are equal, but the training was too short for that many kills");
   const auto options = std::make_shared<VerifyOptions>();
   add_config_options(*command, options->config);
   command->add_option("--kills", options->kills, "Kills in all; default: 5")

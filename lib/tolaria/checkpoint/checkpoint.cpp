@@ -49,6 +49,14 @@ bool lists(const storage::Manifest& manifest, const char* name) {
   return std::ranges::find(manifest.files, name, &storage::ManifestFile::name) != manifest.files.end();
 }
 
+// Empty if the name of the folder is that of its content, or no checkpoint's. Which one is the newest goes by the name.
+std::string misnamed(const std::string& path, const CheckpointInfo& info) {
+  const auto named = history::checkpoint_entry("", path.substr(path.find_last_of('/') + 1));
+  if (!named || (named->step == info.step && named->epoch == info.epoch)) return {};
+  return "its content is that of " + history::checkpoint_name(info.epoch, info.step) +
+         "; rename it so, or move it away";
+}
+
 struct Verified {
   CheckpointInfo info;
   bool has_preprocessing = false;
@@ -62,8 +70,10 @@ base::Expected<Verified, ReadFailure> verify(base::FileSystem& files, const std:
   }
   try {
     const json& fields = manifest->fields;
-    return Verified{{fields.at("step"), fields.at("epoch"), fields.at("training_hash")},
-                    lists(*manifest, kPreprocessingName)};
+    Verified verified{{fields.at("step"), fields.at("epoch"), fields.at("training_hash")},
+                      lists(*manifest, kPreprocessingName)};
+    if (std::string problem = misnamed(path, verified.info); !problem.empty()) return storage::unreadable(problem);
+    return verified;
   } catch (const json::exception& error) {
     return storage::unreadable("its manifest lacks a field: " + std::string(error.what()));
   }

@@ -162,7 +162,7 @@ void add_policy(std::vector<MetricValue>& out, const ComponentFigures& figures) 
   out.insert(out.end(), figures.growth.policy.begin(), figures.growth.policy.end());
 }
 
-void add_rollback(std::vector<MetricValue>& out, const RollbackFigures& figures) {
+void add_safety(std::vector<MetricValue>& out, const RollbackFigures& figures, const EmergencyFigures& emergency) {
   const auto count = [&](auto handle, std::int64_t value) {
     out.push_back(metric(handle, static_cast<double>(value)));
   };
@@ -172,7 +172,9 @@ void add_rollback(std::vector<MetricValue>& out, const RollbackFigures& figures)
   count("tolaria.rollback.fast_misses_total"_metric, figures.misses);
   count("tolaria.rollback.failures_total"_metric, figures.misses);
   count("tolaria.rollback.deadline_exceeded_total"_metric, figures.late);
-  if (figures.hits > 0) out.push_back(metric("tolaria.rollback.restore_latency_ms"_metric, figures.latency_ms));
+  if (figures.latency_ms > 0) out.push_back(metric("tolaria.rollback.restore_latency_ms"_metric, figures.latency_ms));
+  count("tolaria.emergency.halts_total"_metric, emergency.halts);
+  out.push_back(metric("tolaria.emergency.halt"_metric, flag(emergency.halts > 0)));
 }
 
 void add_saving(std::vector<MetricValue>& out, const SaveFigures& saves) {
@@ -249,9 +251,7 @@ std::vector<MetricValue> epoch_metrics(const RunView& run, const EpochResults& r
   add_validation(out, run, measured.running);
   add_times_and_growth(out, measured, figures, run.seeds);
   add_policy(out, figures);
-  add_rollback(out, figures.rollback);
-  out.push_back(metric("tolaria.emergency.halts_total"_metric, static_cast<double>(figures.emergency.halts)));
-  out.push_back(metric("tolaria.emergency.halt"_metric, flag(figures.emergency.halts > 0)));
+  add_safety(out, figures.rollback, figures.emergency);
   add_saving(out, figures.saves);
   add_memory(out, run.facts.device);
   add_seed_gradients(out, run.model.network, steps, run.seeds,
@@ -259,6 +259,12 @@ std::vector<MetricValue> epoch_metrics(const RunView& run, const EpochResults& r
   add_counterfactual(out, measured.counterfactual);
   add_controls(out, run);
   add_scaler(out, run, steps.loss_scale);
+  return out;
+}
+
+std::vector<MetricValue> safety_metrics(const RollbackFigures& rollback, const EmergencyFigures& emergency) {
+  std::vector<MetricValue> out;
+  add_safety(out, rollback, emergency);
   return out;
 }
 

@@ -37,6 +37,9 @@ struct ComponentFigures {
 std::vector<leyline::MetricValue> epoch_metrics(const RunView& run, const EpochResults& results,
                                                 const ComponentFigures& figures);
 
+// Those of them that count rollbacks and emergencies of this process.
+std::vector<leyline::MetricValue> safety_metrics(const RollbackFigures& rollback, const EmergencyFigures& emergency);
+
 // The metrics of one seed, each with seed_id, slot, blueprint and stage.
 std::vector<leyline::MetricValue> seed_metrics(const leyline::SeedState& seed);
 

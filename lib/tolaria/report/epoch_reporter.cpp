@@ -41,6 +41,8 @@ void EpochReporter::report(const EpochResults& results, const ComponentFigures& 
   const LedgerScope reporting(ledger_, Owner::kTelemetry);
   const auto seeds = kasmina::export_seed_states(model_.network.state());
   skipped_steps_ += results.steps.nonfinite_steps;
+  rollback_ = figures.rollback;
+  emergency_ = figures.emergency;
   auto packet = outbox_.new_packet("tolaria", fmt::format("epoch-{}", progress_.epoch));
   packet.metrics = epoch_metrics({facts_, progress_, model_, seeds, skipped_steps_}, results, figures);
   if (ledger_.unsettled() >= kShortestAccount) {
@@ -52,6 +54,14 @@ void EpochReporter::report(const EpochResults& results, const ComponentFigures& 
   outbox_.move_events_to(packet);
   outbox_.send(std::move(packet));
   for (const auto& seed : seeds) report_seed(results.steps, seed);
+}
+
+void EpochReporter::report_safety(const RollbackFigures& rollback, const EmergencyFigures& emergency) {
+  if (rollback == rollback_ && emergency == emergency_) return;
+  const LedgerScope reporting(ledger_, Owner::kTelemetry);
+  auto packet = outbox_.new_event_packet();
+  packet.metrics = safety_metrics(rollback, emergency);
+  outbox_.send(std::move(packet));
 }
 
 }  // namespace esper::tolaria

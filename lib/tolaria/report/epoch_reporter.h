@@ -20,6 +20,9 @@ class EpochReporter {
   // Call after the epoch was counted. Includes the pending events, and the ledger's time since it was last included, if
   // that is at least a millisecond.
   void report(const EpochResults& results, const ComponentFigures& figures);
+  // At the end of run_epochs(): rollbacks and emergencies since the last report, with the pending events; nothing if
+  // there were none.
+  void report_safety(const RollbackFigures& rollback, const EmergencyFigures& emergency);
 
  private:
   void report_seed(const step::StepMetrics& metrics, const leyline::SeedState& seed);
@@ -29,6 +32,8 @@ class EpochReporter {
   const step::Model& model_;
   Outbox& outbox_;
   base::Ledger& ledger_;
+  RollbackFigures rollback_;        // as last reported
+  EmergencyFigures emergency_;      // likewise
   std::int64_t skipped_steps_ = 0;  // of this process, due to non-finite gradients
 };
 

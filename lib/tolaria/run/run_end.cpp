@@ -7,6 +7,7 @@
 
 #include "base/interrupt.h"
 #include "base/names.h"
+#include "base/quantity.h"
 #include "base/signal_point.h"
 #include "leyline/telemetry.h"
 
@@ -33,7 +34,10 @@ RunOutcome RunEnd::finish(At at) {
 RunOutcome RunEnd::not_saved() {
   const auto& failure = saver_.failure();
   if (failure && failure->not_finite) return diverged(failure->problem);
-  return {End::kNotSaved, 0, "the final state could not be saved" + (failure ? ": " + failure->problem : "")};
+  const std::string reason = failure ? failure->problem
+                                     : fmt::format("it took longer than safety.save_deadline ({})",
+                                                   base::to_string(facts_.config.safety.save_deadline));
+  return {End::kNotSaved, 0, "the final state could not be saved: " + reason};
 }
 
 RunOutcome RunEnd::diverged(const std::string& reason, std::string_view advice) {

@@ -36,6 +36,16 @@ std::string without_trailing_slashes(const std::string& path) {
   return last == std::string::npos ? path.substr(0, 1) : path.substr(0, last + 1);
 }
 
+void require_place_for_folder(FileSystem& files, const std::string& path) {
+  std::string place = path;
+  while (files.kind_of(place) == PathKind::kNothing && storage::parent_of(place) != place)
+    place = storage::parent_of(place);
+  const PathKind kind = files.kind_of(place);
+  if (kind != PathKind::kFile && kind != PathKind::kOther) return;
+  throw Error(ExitCode::kConfig,
+              place + " exists and is not a folder; choose another place with --run-dir or runs_dir");
+}
+
 bool is_run_file(std::string_view name) {
   return name == "config.yaml" || name == "summary.json" || name == "trace.json" || name.starts_with("journal");
 }
@@ -64,6 +74,7 @@ std::string RunFolder::run_id() const {
 
 RunFolder create_run_folder(FileSystem& files, const std::string& given, const std::string& config_yaml) {
   const std::string path = without_trailing_slashes(given);
+  require_place_for_folder(files, path);
   storage::ensure_folder(files, path);
   RunFolder folder{path, lock_or_refuse(files, path)};
   if (files.kind_of(folder.config()) != PathKind::kNothing) {

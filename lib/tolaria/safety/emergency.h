@@ -23,6 +23,7 @@ enum class EmergencyLevel : std::uint8_t {
 // Of this process.
 struct EmergencyFigures {
   std::int64_t halts = 0;
+  bool operator==(const EmergencyFigures&) const = default;
 };
 
 class Emergency {

@@ -23,6 +23,7 @@ struct RollbackFigures {
   std::int64_t late = 0;        // took longer than safety.rollback_deadline
   std::int64_t size_bytes = 0;  // in memory now
   double latency_ms = 0;        // of the last rollback
+  bool operator==(const RollbackFigures&) const = default;
 };
 
 class GoodState {

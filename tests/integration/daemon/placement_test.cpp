@@ -149,7 +149,9 @@ TEST_CASE("the forecast counts the parameters of each built-in host as the run d
     const std::filesystem::path run = told["run_dir"].get<std::string>();
     CHECK(counted_parameters(run) > 0);
     CHECK(told["forecast"]["parameters"] == counted_parameters(run));
+#ifndef __SANITIZE_ADDRESS__  // it takes memory of its own
     CHECK(told["forecast"]["memory"]["bytes"] >= told["peak_bytes"]);
+#endif
   }
 }
 

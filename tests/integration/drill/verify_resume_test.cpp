@@ -29,6 +29,7 @@ TEST_CASE("a killed run is proved to be equal, with what was compared and where 
   CHECK(certificate == read_json(room.path / "certificate.json"));
   CHECK(certificate["equal"] == true);
   CHECK(certificate["kills"] == 5);
+  CHECK(certificate["wanted_kills"] == 5);
   CHECK(certificate["begin"] == "start");
   std::set<std::string> names;
   for (const auto& aspect : certificate["runs"][0]["compared"]) {

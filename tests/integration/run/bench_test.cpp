@@ -91,7 +91,12 @@ TEST_CASE("bench reports lanes, epochs, ratios and noise, and writes the drills'
   }
   const auto timeout = read_json(folder / "tolaria_tamiyo_timeout.json");
   CHECK(timeout["tolaria"]["metrics"].at("tolaria.timeout.tamiyo_total").get<double>() > 0);
-  const auto rollback = read_json(folder / "tolaria_rollback_deadline.json").at("tolaria").at("events");
+  const auto halted = read_json(folder / "tolaria_rollback_deadline.json").at("tolaria");
+  CHECK(halted.at("metrics").at("tolaria.rollback.deadline_exceeded_total") == 1);
+  CHECK(halted["metrics"].at("tolaria.rollback.restore_latency_ms").get<double>() > 5);
+  CHECK(halted["metrics"].at("tolaria.emergency.halt") == 1);
+  CHECK_FALSE(halted["metrics"].contains("tolaria.ledger.ms"));
+  const auto& rollback = halted.at("events");
   for (const char* name : {"tolaria.rollback.restored", "tolaria.emergency.halt"}) {
     CAPTURE(name);
     CHECK(std::ranges::count_if(rollback, [&](const auto& event) { return event.at("description") == name; }) == 1);

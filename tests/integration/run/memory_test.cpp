@@ -107,25 +107,6 @@ struct Cgroup {
   Cgroup& operator=(const Cgroup&) = delete;
 };
 
-// Of resident memory, in kB, as read every few milliseconds.
-long peak_of(const Words& command) {
-  RunningProgram program(command);
-  const fs::path status = "/proc/" + std::to_string(program.process()) + "/status";
-  long peak = 0;
-  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(4);
-  while (!program.has_ended() && std::chrono::steady_clock::now() < until) {
-    std::ifstream file(status);
-    for (std::string word; file >> word;) {
-      if (word == "VmHWM:") file >> peak;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  const Finished finished = program.wait();
-  INFO(finished.out << finished.err);
-  CHECK(finished.exit_code == 0);
-  return peak;
-}
-
 Words in_shell(const std::string& limit, const Words& command) {
   return Words{"/bin/sh", "-c", limit + " && exec \"$@\"", "sh"} + command;
 }
@@ -147,6 +128,29 @@ TEST_CASE("files that unfold to more than the cgroup's memory are refused, not k
 }
 
 #ifndef __SANITIZE_ADDRESS__  // it takes memory of its own
+namespace {
+
+// Of resident memory, in kB, as read every few milliseconds.
+long peak_of(const Words& command) {
+  RunningProgram program(command);
+  const fs::path status = "/proc/" + std::to_string(program.process()) + "/status";
+  long peak = 0;
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(4);
+  while (!program.has_ended() && std::chrono::steady_clock::now() < until) {
+    std::ifstream file(status);
+    for (std::string word; file >> word;) {
+      if (word == "VmHWM:") file >> peak;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  const Finished finished = program.wait();
+  INFO(finished.out << finished.err);
+  CHECK(finished.exit_code == 0);
+  return peak;
+}
+
+}  // namespace
+
 TEST_CASE("the peak of a run whose steps are replayed is at most 1.3 times that of eager's steps") {
   const RunRoom room;
   // A state of 100 MB, and several comparisons of replay's step with eager's. No checkpoint is written meanwhile: its

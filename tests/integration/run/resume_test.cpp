@@ -49,9 +49,11 @@ void check_resumed(const RunRoom& room, const fs::path& run, const std::string& 
   CAPTURE(checkpoint, stages);
   const fs::path copy = room.run("from-" + checkpoint);
   copy_run_until(run, checkpoint, copy);
+  const auto configured = fs::last_write_time(copy / "config.yaml");
   const Finished finished = resume(copy, assignments);
   INFO(finished.err);
   REQUIRE(finished.exit_code == 0);
+  CHECK((fs::last_write_time(copy / "config.yaml") == configured) == assignments.empty());
   const auto resumed = events_of(copy, "tolaria.resumed");
   REQUIRE(resumed.size() == 1);
   CHECK(resumed[0]["attributes"]["checkpoint"].get<std::string>().ends_with(checkpoint));

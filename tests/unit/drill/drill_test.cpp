@@ -57,6 +57,14 @@ TEST_CASE("all mistakes of a drill are reported at once, each with its line and 
   CHECK(has(lines, "expect.same_bits: a run that does not end has no last bits"));
 }
 
+TEST_CASE("a fault point that does not exist is refused before anything is trained") {
+  const std::string begin = "about: x\nrun: a.yaml\nfaults: ";
+  CHECK(has(problems_of(begin + "[tolaria.nan_inputs@3]\n"),
+            "no fault point has the name tolaria.nan_inputs; did you mean tolaria.nan_input?"));
+  CHECK(has(problems_of(begin + "[elsewhere@3]\n"), "docs/drills.md has all of them"));
+  CHECK(problems_of(begin + "[tolaria.saving.kill@9, data.batch@1x*]\n").empty());
+}
+
 TEST_CASE("expectations that cannot all be met are refused") {
   const std::string begin = "about: x\nrun: a.yaml\nexpect:\n";
   CHECK(has(problems_of(begin + "  events: [tolaria.diverged]\n  absent: [tolaria.diverged]\n"), "is named twice"));

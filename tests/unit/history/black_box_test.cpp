@@ -203,7 +203,18 @@ TEST_CASE("without space, or with a link in its place, there is no black box") {
   SECTION("a full disk") {
     base::fault::arm("storage.map");
     CHECK_THROWS_AS(run.open(), base::IoError);
+    CHECK(fs::file_size(run.file()) == 0);
     base::fault::disarm_all();
+  }
+  SECTION("a full disk, and a black box of an earlier process") {
+    {
+      BlackBoxWriter writer = run.open();
+      add_steps(writer, 1, 3);
+    }
+    base::fault::arm("storage.map");
+    CHECK_THROWS_AS(run.open(), base::IoError);
+    base::fault::disarm_all();
+    CHECK(steps_of(run.read()) == range(1, 3));
   }
   SECTION("a link") {
     write_text(run.folder / "elsewhere", "precious");
@@ -221,6 +232,8 @@ TEST_CASE("a folder without a run or without a black box says what to do") {
   const TemporaryFolder empty;
   CHECK_THROWS_WITH(read_black_box(empty.path()), ContainsSubstring("is not a run folder"));
   const Run run;
+  CHECK_THROWS_WITH(run.read(), ContainsSubstring("has no black box"));
+  write_text(run.file(), "");  // there was no room to make one
   CHECK_THROWS_WITH(run.read(), ContainsSubstring("has no black box"));
   write_text(run.file(), "short");
   CHECK_THROWS_WITH(run.read(), ContainsSubstring("is not a black box: it is too short"));

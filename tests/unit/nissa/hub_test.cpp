@@ -1,13 +1,18 @@
 #include "nissa/hub.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <fstream>
 #include <future>
 #include <limits>
 #include <map>
 #include <stdexcept>
+#include <system_error>
 
 #include "leyline/telemetry.h"
 #include "support/memory_sink.h"
@@ -299,5 +304,58 @@ TEST_CASE("emitting waits for no sink and costs no more than a few copies of the
   CAPTURE(best);
   CHECK(best < kMostCopies);
 }
+
+// Sanitizers need address space of their own for a thread, and end the process where there is none.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+namespace {
+
+// While it lives there is address space for so many stacks of threads.
+class FewStacks {
+ public:
+  explicit FewStacks(rlim_t count) {
+    std::size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit stack{};
+    REQUIRE(getrlimit(RLIMIT_STACK, &stack) == 0);
+    constexpr rlim_t kWhereUnlimited = 2 << 20;
+    REQUIRE(getrlimit(RLIMIT_AS, &before_) == 0);
+    rlimit limit = before_;
+    limit.rlim_cur = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) +
+                     count * (stack.rlim_cur == RLIM_INFINITY ? kWhereUnlimited : stack.rlim_cur);
+    REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
+  }
+  ~FewStacks() { setrlimit(RLIMIT_AS, &before_); }
+  FewStacks(const FewStacks&) = delete;
+  FewStacks& operator=(const FewStacks&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+}  // namespace
+
+TEST_CASE("a hub whose threads do not all start throws, and ends those that did with their sinks") {
+  constexpr std::size_t kSinks = 64;
+  std::vector<std::shared_ptr<Window>> windows;
+  std::vector<NamedSink> sinks;
+  for (std::size_t i = 0; i < kSinks; ++i) {
+    windows.push_back(std::make_shared<Window>());
+    sinks.push_back({"s", std::make_unique<TestSink>(windows.back(), Behaviour::kKeeps)});
+  }
+  const auto begin = Clock::now();
+  bool lacks_thread = false;
+  {
+    const FewStacks limit(16);
+    try {
+      const Hub hub(4, std::move(sinks));
+    } catch (const std::exception& error) {
+      lacks_thread = dynamic_cast<const std::system_error*>(&error) != nullptr;
+    }
+  }
+  CHECK(lacks_thread);
+  CHECK(Clock::now() - begin < Hub::kShutdownDeadline);
+  CHECK(std::ranges::all_of(windows, [](const auto& window) { return window->destroyed.load(); }));
+}
+#endif
 
 }  // namespace esper::test::hub_test

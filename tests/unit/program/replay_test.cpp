@@ -1,8 +1,10 @@
 #include "program/replay/replay.h"
 
 #include <torch/types.h>
+#include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <fstream>
 #include <random>
 
 #include "program/replay/memory_plan.h"
@@ -13,6 +15,16 @@ namespace esper::test::replay_test {
 
 using namespace esper::program;
 using namespace esper::tests;
+
+namespace {
+
+std::size_t resident_bytes() {
+  std::size_t mapped = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> mapped >> resident;
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
 
 TEST_CASE("a replay does to the state what the step does, to the bit") {
   TinyStep eager, replayed;
@@ -113,6 +125,25 @@ TEST_CASE("memory that is needed at the same time never overlaps, and places are
       }
     }
   }
+}
+
+TEST_CASE("intermediates that are given back are no longer in memory, and the next run has eager's bits") {
+  // Each of the two intermediate values takes 32 MiB.
+  constexpr std::int64_t kElements = 8 << 20;
+  constexpr std::size_t kBytes = kElements * sizeof(float);
+  at::Tensor state = at::randn({kElements}), expected = state.clone();
+  const auto step = [](at::Tensor& values) { values.add_(at::mul(at::sin(values), 0.5)); };
+  const Program program = record(std::vector<ExternalTensor>{{"state", state}}, [&] { step(state); }).value();
+  step(expected);
+  Replay replay(program, std::vector<at::Tensor>{state}, {});
+  replay.run();
+  step(expected);
+  const std::size_t before = resident_bytes();
+  replay.release_intermediates();
+  CHECK(resident_bytes() + kBytes / 2 < before);
+  replay.run();
+  step(expected);
+  CHECK(at::equal(state, expected));
 }
 
 }  // namespace esper::test::replay_test

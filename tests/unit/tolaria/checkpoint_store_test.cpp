@@ -224,6 +224,22 @@ TEST_CASE("the newest good one is taken; damaged ones and those of others make r
   CHECK(list_checkpoints(files, kFolder).size() == 2);
 }
 
+TEST_CASE("a checkpoint under another one's name is not taken for what its name says") {
+  FaultyFileSystem files;
+  {
+    auto store = open_store(files, keeping(9, false));
+    for (std::uint32_t epoch = 1; epoch <= 2; ++epoch) store.publish(small_image(epoch), Rank::kOrdinary);
+  }
+  files.rename(path_of(1), path_of(7));
+  std::vector<RefusedCheckpoint> refused;
+  const auto all = [](const CheckpointImage&) -> base::Expected<void> { return {}; };
+  CHECK(restore_newest(files, kFolder, all, refused) == path_of(2));
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].path == path_of(7));
+  const std::string name = path_of(1).substr(path_of(1).find_last_of('/') + 1);
+  CHECK(refused[0].reason == "its content is that of " + name + "; rename it so, or move it away");
+}
+
 TEST_CASE("no checkpoint is renamed for a lack of memory; one that is not understood is not called damaged") {
   FaultyFileSystem files;
   {

@@ -335,9 +335,10 @@ TEST_CASE("a return that takes longer than its deadline is reported, and halts a
     if (halts) {
       CHECK(exit_code_of(outcome) == base::ExitCode::kTryAgain);
       CHECK(newest_checkpoint(it).info.step == it.progress.step);
-    } else {
-      CHECK(it.values("tolaria.rollback.deadline_exceeded_total").back() == 1);
     }
+    CHECK(it.values("tolaria.rollback.deadline_exceeded_total").back() == 1);
+    CHECK(it.values("tolaria.rollback.restore_latency_ms").back() > 50);
+    CHECK(it.values("tolaria.emergency.halt").back() == (halts ? 1 : 0));
   }
 }
 
@@ -366,8 +367,10 @@ TEST_CASE("where nothing may be done about a bad step, or no earlier state could
   CHECK(alone.events("tolaria.rollback.restore_failed").empty());
 
   auto& memory = esper::test::FailingAllocator::instance();
+  const auto training_thread = std::this_thread::get_id();
   SmallRun starved(digits_config(7), [&](const Observation& seen) {
-    if (seen.current_epoch == 4) memory.fail_at(1);  // nothing is commanded: the copy is what allocates next
+    if (seen.current_epoch == 4)
+      memory.fail_at(1, training_thread);  // nothing is commanded: the copy is what allocates next
     return grows(seen);
   });
   starved.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
@@ -458,11 +461,12 @@ TEST_CASE("memory that runs out while a seed is grafted costs the graft, not the
   SmallRun plain(digits_config(3));
   REQUIRE(plain.go().kind == Kind::kDone);
   auto& memory = esper::test::FailingAllocator::instance();
+  const auto training_thread = std::this_thread::get_id();
   for (const int n : {1, 7, 40}) {
     CAPTURE(n);
     SmallRun it(digits_config(3), [&](const Observation& seen) -> Decision {
       if (seen.current_epoch != 1) return {{}, "waits"};
-      memory.fail_at(n);
+      memory.fail_at(n, training_thread);
       return {{germination_at(seen, "r0c0", "mlp")}, "as the test says"};
     });
     REQUIRE(it.go().kind == Kind::kDone);

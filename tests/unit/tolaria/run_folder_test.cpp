@@ -98,6 +98,25 @@ TEST_CASE("what is no run folder is not resumed") {
   }
 }
 
+TEST_CASE("what is there and is no folder does not become a run's") {
+  FaultyFileSystem files;
+  files.open("/file", base::OpenMode::kReplace);
+  for (const auto* path : {"/file", "/file/in/it"}) {
+    const auto [code, text] = failure_of([&] { create_run_folder(files, path, "a: 1\n"); });
+    CHECK(code == ExitCode::kConfig);
+    CHECK(has(text, "/file exists and is not a folder; choose another place with --run-dir"));
+  }
+}
+
+TEST_CASE("the error about a lost configuration names the command that restores it") {
+  FaultyFileSystem files;
+  files.open(create_run_folder(files, "/run", "a: 1\n").journal(), base::OpenMode::kReplace);
+  files.remove("/run/config.yaml");
+  const auto [code, text] = failure_of([&] { open_run_folder(files, "/run"); });
+  CHECK(code == ExitCode::kConfig);
+  CHECK(has(text, "esper config show RUNFILE --set ... > /run/config.yaml"));
+}
+
 TEST_CASE("opening a run removes what processes that are gone left half written, and nothing else") {
   FaultyFileSystem files;
   create_run_folder(files, "/run", "a: 1\n");
