@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 constexpr auto kReferenceTime = std::chrono::hours(24 * 30);
 constexpr auto kLookForCheckpoint = milliseconds(5);
 constexpr auto kSpareTime = std::chrono::minutes(2);
-constexpr int kMostFruitless = 3;  // runs in a row without a kill that counts
+constexpr int kMostFruitless = 5;  // runs in a row without a kill that counts
 
 Begin begin_of(const TrainingPlan& plan) {
   const auto lane = config::load_run_config(plan.config, plan.assignments).step.lane;
@@ -85,9 +85,11 @@ Reference train_reference(const TrainingPlan& plan, const std::string& run, cons
   return reference;
 }
 
-// A process has to come to its first checkpoint, and the kills are spread over the rest.
-milliseconds longest_life(const Reference& reference, int kills_left) {
-  return reference.to_first_checkpoint + 2 * (reference.took - reference.to_first_checkpoint) / (kills_left + 1);
+// A process has to come to its first checkpoint, and the kills are spread over the rest. Where none counted in the last
+// runs, the machine is slower than it was for the reference.
+milliseconds longest_life(const Reference& reference, int kills_left, int fruitless) {
+  const auto rest = reference.took - reference.to_first_checkpoint;
+  return (1 + fruitless) * (reference.to_first_checkpoint + 2 * rest / (kills_left + 1));
 }
 
 }  // namespace
@@ -117,7 +119,7 @@ ResumeProof verify_resume(const TrainingPlan& plan, const std::string& folder, i
     say(fmt::format("killing: {} of {} kills done", kills - left, kills));
     const KillSchedule schedule{.most = left,
                                 .last_checkpoint = expected.checkpoint,
-                                .longest = longest_life(trained, left),
+                                .longest = longest_life(trained, left, fruitless),
                                 .deadline = 10 * trained.took + kSpareTime};
     const std::string run = run_in(folder, fmt::format("killed-{}", proof.runs.size() + 1));
     auto training = train_with_kills(plan, run, base, schedule, random);

@@ -98,7 +98,7 @@ double largest_difference(const torch::Tensor& a, const torch::Tensor& b) {
 bool same_bits(const torch::Tensor& a, const torch::Tensor& b) {
   const torch::Tensor left = a.detach().contiguous(), right = b.detach().contiguous();
   return left.sizes() == right.sizes() && left.scalar_type() == right.scalar_type() &&
-         std::memcmp(left.const_data_ptr(), right.const_data_ptr(), left.nbytes()) == 0;
+         (left.numel() == 0 || std::memcmp(left.const_data_ptr(), right.const_data_ptr(), left.nbytes()) == 0);
 }
 
 }  // namespace esper::test

@@ -145,8 +145,8 @@ struct Growing {
 };
 
 inline bool same_bits(const torch::Tensor& a, const torch::Tensor& b) {
-  return a.sizes() == b.sizes() &&
-         std::memcmp(a.contiguous().const_data_ptr(), b.contiguous().const_data_ptr(), a.nbytes()) == 0;
+  return a.sizes() == b.sizes() && (a.numel() == 0 || std::memcmp(a.contiguous().const_data_ptr(),
+                                                                  b.contiguous().const_data_ptr(), a.nbytes()) == 0);
 }
 
 }  // namespace esper::kasmina
