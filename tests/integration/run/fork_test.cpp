@@ -141,7 +141,8 @@ TEST_CASE("a forked run lacks the seed, has the host to the bit, and trains") {
   CHECK(trained.err.find("could not be compared with") == std::string::npos);
   CHECK(json_of(trained)["epochs"] == 24);
   std::set<std::string> living;
-  for (const auto& seed : read_json(child / "summary.json")["seeds"]) living.insert(seed["seed_id"]);
+  const auto summary = read_json(child / "summary.json");
+  for (const auto& seed : summary["seeds"]) living.insert(seed["seed_id"]);
   CHECK_FALSE(living.contains("seed-0001"));
   CHECK(history_of(child).replay().gaps.empty());
 }

@@ -113,11 +113,13 @@ Words in_shell(const std::string& limit, const Words& command) {
 
 }  // namespace
 
+#ifndef __SANITIZE_ADDRESS__  // it takes address space of its own
 TEST_CASE("files that unfold to more than the address space may grow to are refused") {
   const RunRoom room;
   check_refused(
       room, [](const Words& command) { return in_shell("ulimit -v 2500000", command); }, "RLIMIT_AS (ulimit -v), 2441");
 }
+#endif
 
 TEST_CASE("files that unfold to more than the cgroup's memory are refused, not killed") {
   const RunRoom room;

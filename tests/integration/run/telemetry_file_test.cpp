@@ -47,7 +47,8 @@ TEST_CASE("telemetry is one packet a line and tells the whole life of a seed") {
   CHECK(epochs == 24);
   CHECK(events_of(room.run("run"), "tamiyo.decision").size() == 24);
 
-  for (const auto& seed : read_json(room.run("run") / "summary.json")["seeds"]) {
+  const auto summary = read_json(room.run("run") / "summary.json");
+  for (const auto& seed : summary["seeds"]) {
     const auto id = seed["seed_id"].get<std::string>();
     CAPTURE(id);
     std::string gates, stages;
