@@ -213,7 +213,7 @@ std::unique_ptr<Composition> go_back(const TrainRequest& request, Workbench& ben
   const tolaria::GoBack& where = *outcome.back;
   back.reactions.insert(back.reactions.end(), where.reactions.begin(), where.reactions.end());
   back.newest_step = where.newest_step;
-  back.from = {outcome.reason, where.epoch, where.step, {}};
+  back.from = {outcome.reason, where.epoch, where.step, {}, where.figures};
   back.ledger = composition->let_go();
   composition.reset();
   bench.model.reset();  // one at a time: memory may be what is short

@@ -123,6 +123,7 @@ Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, 
   const auto [device, settings] = start_device(config);
   auto data = load_data(config, way_out, test);
   auto model = step::build_model(config, data.train.shape, settings, device);
+  device::keep_freed_memory();
   return {config, device, settings, std::move(data), std::move(model), desk_of_run(config, device, cache_dir)};
 }
 
@@ -130,6 +131,7 @@ Workbench set_up_saved(const config::RunConfig& config, const leyline::SampleSha
                        const std::function<data::Splits()>& load) {
   const StartedDevice started = start_device(config);
   auto data = load ? load() : data::Splits();
+  device::keep_freed_memory();
   return {config, started.device, started.settings, std::move(data), model_of_checkpoint(config, sample, started),
           nullptr};
 }

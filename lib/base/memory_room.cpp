@@ -1,7 +1,6 @@
 #include "base/memory_room.h"
 
 #include <fmt/core.h>
-#include <malloc.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -22,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kMebibyte = 1 << 20;
-constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
 void lower(MemoryRoom& room, std::int64_t bytes, const std::string& limit) {
   if (bytes >= room.bytes) return;
@@ -103,12 +101,11 @@ MemorySources system_memory() {
   MemorySources sources;
   sources.address_space = resource_limit(RLIMIT_AS);
   sources.data_segment = resource_limit(RLIMIT_DATA);
-  sources.kept_by_malloc = static_cast<std::int64_t>(mallinfo2().keepcost);
   return sources;
 }
 
 MemoryRoom memory_room(const MemorySources& sources) {
-  MemoryRoom room{kNoLimit, "no known limit"};
+  MemoryRoom room{std::numeric_limits<std::int64_t>::max(), "no known limit"};
   if (const auto available = kibibytes_in(sources.proc / "meminfo", "MemAvailable:")) {
     lower(room, *available, "the machine's available memory");
   }
@@ -121,12 +118,11 @@ MemoryRoom memory_room(const MemorySources& sources) {
   limited(sources.address_space, "VmSize:", "RLIMIT_AS (ulimit -v)");
   limited(sources.data_segment, "VmData:", "RLIMIT_DATA (ulimit -d)");
   lower_by_cgroups(room, sources.proc, Count::kFree);
-  if (room.bytes < kNoLimit) room.bytes += sources.kept_by_malloc;
   return room;
 }
 
 MemoryRoom whole_memory(const MemorySources& sources) {
-  MemoryRoom room{kNoLimit, "no known limit"};
+  MemoryRoom room{std::numeric_limits<std::int64_t>::max(), "no known limit"};
   if (const auto total = kibibytes_in(sources.proc / "meminfo", "MemTotal:")) {
     lower(room, *total, "the machine's memory");
   }

@@ -14,10 +14,9 @@ struct MemorySources {
   std::filesystem::path proc = "/proc";       // meminfo, self/status, self/cgroup and self/mountinfo
   std::optional<std::int64_t> address_space;  // RLIMIT_AS in bytes; none: unlimited
   std::optional<std::int64_t> data_segment;   // RLIMIT_DATA in bytes; none: unlimited
-  std::int64_t kept_by_malloc = 0;            // bytes at the top of its heap that are free, but not given back
 };
 
-// /proc, and the resource limits and the heap of this process.
+// /proc, and the resource limits of this process.
 MemorySources system_memory();
 
 struct MemoryRoom {
@@ -27,8 +26,7 @@ struct MemoryRoom {
 
 // The least of: MemAvailable; the resource limits less what the process has mapped; and for the process's own cgroup
 // and each of its ancestors that is visible here (v1 or v2, see mountinfo) memory.max, memory.high or
-// memory.limit_in_bytes less what is in use, the page cache of files not counted; and what malloc keeps, which counts
-// there as in use. What cannot be read bounds nothing.
+// memory.limit_in_bytes less what is in use, the page cache of files not counted. What cannot be read bounds nothing.
 MemoryRoom memory_room(const MemorySources& sources);
 
 // What these cgroups and the machine allow in all, used or not.

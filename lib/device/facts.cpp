@@ -18,6 +18,8 @@
 #include <string_view>
 #include <thread>
 
+#include "base/memory_room.h"
+
 namespace esper::device {
 namespace {
 
@@ -78,7 +80,7 @@ std::uint64_t available_bytes() {
   const std::scoped_lock lock(mutex);
   const auto now = std::chrono::steady_clock::now();
   if (!read_at || now - *read_at > std::chrono::milliseconds(250)) {
-    available = proc_bytes("/proc/meminfo", "MemAvailable");
+    available = static_cast<std::uint64_t>(base::memory_room(base::system_memory()).bytes);
     read_at = now;
   }
   return available;

@@ -5,8 +5,8 @@
 
 namespace esper::device {
 
-// CPU: used and peak are the resident memory of this process, reserved equals used, free and total are the machine's
-// (free is at most a quarter of a second old).
+// CPU: used and peak are the resident memory of this process, reserved equals used; free is what this process may still
+// allocate by every limit (base/memory_room.h), at most a quarter of a second old; total is the machine's.
 // CUDA: used, peak and reserved are those of torch's caching allocator; free and total are the card's.
 struct MemoryFigures {
   std::uint64_t used_bytes = 0;

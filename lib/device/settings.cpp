@@ -4,28 +4,25 @@
 #include <ATen/Parallel.h>
 #include <malloc.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <string_view>
-
-#include "base/error.h"
 
 namespace esper::device {
 namespace {
 
-// glibc gives freed memory back to the kernel at each end of a step, and the next step pays for it, page by page.
-void keep_freed_memory() {
-  constexpr int kMappedFrom = 32 << 20;  // bytes; the largest that glibc takes
-  constexpr int kKept = 256 << 20;       // bytes
+// Whether glibc's thresholds are the user's: a tunable, or its older form.
+bool has_malloc_settings() {
+  constexpr std::array kOlder{"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TOP_PAD_"};
   const char* tunables = std::getenv("GLIBC_TUNABLES");
-  if (tunables != nullptr && std::string_view(tunables).find("glibc.malloc.") != std::string_view::npos) return;
-  ESPER_CHECK(mallopt(M_MMAP_THRESHOLD, kMappedFrom) == 1 && mallopt(M_TRIM_THRESHOLD, kKept) == 1,
-              "mallopt refuses a value");
+  return (tunables != nullptr && std::string_view(tunables).find("glibc.malloc.") != std::string_view::npos) ||
+         std::ranges::any_of(kOlder, [](const char* name) { return std::getenv(name) != nullptr; });
 }
 
 }  // namespace
 
 void apply_settings(const config::DeviceConfig& config, c10::Device device) {
-  keep_freed_memory();
   if (config.threads > 0) at::set_num_threads(config.threads);
   auto& context = at::globalContext();
   constexpr bool kWarnOnly = false;
@@ -40,6 +37,15 @@ void apply_settings(const config::DeviceConfig& config, c10::Device device) {
   // cuBLAS is deterministic only with a workspace of fixed size, which it reads from the environment at its first use.
   constexpr int kKeepUsersChoice = 0;
   if (config.deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", kKeepUsersChoice);
+}
+
+void keep_freed_memory() {
+  constexpr int kMmapThreshold = 32 << 20;   // bytes
+  constexpr int kTrimThreshold = 256 << 20;  // bytes
+  if (has_malloc_settings()) return;
+  // No error to report: an allocator in glibc's place may know neither.
+  static_cast<void>(mallopt(M_MMAP_THRESHOLD, kMmapThreshold));
+  static_cast<void>(mallopt(M_TRIM_THRESHOLD, kTrimThreshold));
 }
 
 }  // namespace esper::device

@@ -28,7 +28,7 @@ using base::Owner;
 using step::StepMetrics;
 
 std::string divergence(const StepMetrics& metrics, const Measurements& measured) {
-  if (metrics.steps == 0) return "no step of the epoch could be trained";
+  if (metrics.steps == 0) return "no step of the epoch could be trained; tolaria.step_skipped says why";
   if (!std::isfinite(metrics.loss)) return "the training loss is not finite";
   if (!std::isfinite(measured.running.loss)) return "the validation loss is not finite";
   return {};

@@ -37,10 +37,6 @@ void take_packets(const std::string& path, LoopFigures& figures) {
 
 }  // namespace
 
-bool is_plain_number(const nlohmann::json& metric) {
-  return metric.at("value").is_number() && metric.at("attributes").empty();
-}
-
 LoopFigures run_loop(const config::RunConfig& config, const Scratch& scratch, const std::string& name,
                      const std::string& cache_dir, std::unique_ptr<leyline::Controller> controller,
                      base::ExitCode expected) {

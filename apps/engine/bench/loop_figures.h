@@ -10,7 +10,9 @@
 namespace esper::engine::bench {
 
 // A metric of a packet that has a number and no labels.
-bool is_plain_number(const nlohmann::json& metric);
+inline bool is_plain_number(const nlohmann::json& metric) {
+  return metric.at("value").is_number() && metric.at("attributes").empty();
+}
 
 struct LoopFigures {
   std::vector<double> epoch_ms;  // from the end of an epoch's last step to the end of the next one's

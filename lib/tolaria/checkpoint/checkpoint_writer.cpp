@@ -11,10 +11,13 @@
 #include <optional>
 #include <utility>
 
+#include "base/interrupt.h"
+
 namespace esper::tolaria {
 namespace {
 
 using base::Duration;
+constexpr Duration kGlance = std::chrono::milliseconds(20);  // how often a wait looks for a signal
 using Rank = CheckpointStore::Rank;
 using Urgency = CheckpointWriter::Urgency;
 
@@ -175,7 +178,11 @@ CheckpointWriter::~CheckpointWriter() {
 CheckpointWriter::Handover CheckpointWriter::submit(CheckpointImage image, Rank rank, Urgency urgency) {
   std::unique_lock lock(state_->mutex);
   const auto free = [&] { return !state_->saving && !state_->has_image(); };
-  if (!clock_.wait_until(state_->changed, lock, clock_.now() + deadline_, free)) return Handover::kBusy;
+  const Duration end = clock_.now() + deadline_;
+  while (!clock_.wait_until(state_->changed, lock, std::min(end, clock_.now() + kGlance), free)) {
+    const bool ends_run = urgency == Urgency::kOrdinary && base::Interrupt::requested() != 0;
+    if (ends_run || clock_.now() >= end) return Handover::kBusy;
+  }
   state_->queue.push_back({std::move(image), rank, {}, {}, urgency});
   state_->changed.notify_all();
   return Handover::kTaken;

@@ -1,5 +1,7 @@
 #include "tolaria/growth/apply_command.h"
 
+#include <malloc.h>
+
 #include "device/out_of_memory.h"
 #include "kasmina/change.h"
 #include "kasmina/command/command_form.h"
@@ -22,6 +24,14 @@ bool folds(const std::vector<LifecycleEvent>& events) {
 }
 
 std::int64_t elements_of(const Model& model) { return kasmina::num_parameters_of(model.network.state()); }
+
+// What malloc keeps for the next step counts as in use, and may be what is missing.
+std::string lack_of_host_memory(std::int64_t elements) {
+  const auto lack = [&] { return lack_of_memory(elements, base::memory_room(base::system_memory())); };
+  if (lack().empty()) return {};
+  malloc_trim(0);
+  return lack();
+}
 
 AppliedCommand refusal(const leyline::AdaptationCommand& command, const std::exception& error) {
   const std::string lack = device::out_of_memory_message(error);
@@ -53,7 +63,7 @@ AppliedCommand apply_command(Model& model, const leyline::AdaptationCommand& com
     return done;
   }
   const std::int64_t added = elements_of(model) - elements;
-  const auto lack = model.state.device.is_cpu() ? lack_of_memory(added, base::memory_room(base::system_memory())) : "";
+  const auto lack = model.state.device.is_cpu() ? lack_of_host_memory(added) : "";
   if (!lack.empty()) {
     change.roll_back();
     done.events = {kasmina::refusal_of(command, "out_of_memory", lack)};

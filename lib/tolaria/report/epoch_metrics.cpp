@@ -170,7 +170,7 @@ void add_safety(std::vector<MetricValue>& out, const RollbackFigures& figures, c
   count("tolaria.rollback.fast_size_bytes"_metric, figures.size_bytes);
   count("tolaria.rollback.fast_hits_total"_metric, figures.hits);
   count("tolaria.rollback.fast_misses_total"_metric, figures.misses);
-  count("tolaria.rollback.failures_total"_metric, figures.misses);
+  count("tolaria.rollback.failures_total"_metric, figures.failures);
   count("tolaria.rollback.deadline_exceeded_total"_metric, figures.late);
   if (figures.latency_ms > 0) out.push_back(metric("tolaria.rollback.restore_latency_ms"_metric, figures.latency_ms));
   count("tolaria.emergency.halts_total"_metric, emergency.halts);

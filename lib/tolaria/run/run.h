@@ -16,6 +16,7 @@
 #include "tamiyo/service/run_policy.h"
 #include "tolaria/run/live_changes.h"
 #include "tolaria/run/outbox.h"
+#include "tolaria/run/rollback_figures.h"
 #include "tolaria/run/run_facts.h"
 #include "tolaria/run/saver.h"
 
@@ -52,6 +53,7 @@ struct CameBack {
   std::uint32_t epoch = 0;  // that it came from, from 1
   std::int64_t step = 0;
   base::Duration took{};
+  RollbackFigures figures{};  // until then
 };
 
 // The references must outlive the run.

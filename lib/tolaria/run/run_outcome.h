@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tolaria/run/rollback_figures.h"
 #include "tolaria/run/safety_record.h"
 
 namespace esper::tolaria {
@@ -18,6 +19,7 @@ struct GoBack {
   // Where the trouble was.
   std::uint32_t epoch = 0;  // from 1
   std::int64_t step = 0;
+  RollbackFigures figures{};  // so far
 };
 
 struct RunOutcome {

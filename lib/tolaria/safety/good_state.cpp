@@ -111,8 +111,6 @@ std::string GoodState::loss_explosion(const Measurements& measured) const {
 bool GoodState::put_back(const std::string& reason) {
   if (!copy_) {
     ++figures_.misses;
-    outbox_.emit(event("tolaria.rollback.restore_failed"_event, Level::kCritical,
-                       {{"reason", reason}, {"detail", "no snapshot in memory"}}));
     return false;
   }
   const base::Clock& clock = evaluation_.facts.clock;
@@ -125,6 +123,12 @@ bool GoodState::put_back(const std::string& reason) {
   ++figures_.hits;
   report_return({reason, progress_.epoch + 1, progress_.step, clock.now() - begin, "memory"});
   return true;
+}
+
+void GoodState::report_failure(const std::string& reason, const std::string& detail) {
+  ++figures_.failures;
+  outbox_.emit(
+      event("tolaria.rollback.restore_failed"_event, Level::kCritical, {{"reason", reason}, {"detail", detail}}));
 }
 
 void GoodState::report_return(const Return& made) {

@@ -13,18 +13,10 @@
 
 #include "lanes/lane/step_external_tensors.h"
 #include "tolaria/evaluation/measure.h"
+#include "tolaria/run/rollback_figures.h"
 #include "tolaria/safety/emergency.h"
 
 namespace esper::tolaria {
-
-// Of this process.
-struct RollbackFigures {
-  std::int64_t snapshots = 0, hits = 0, misses = 0;
-  std::int64_t late = 0;        // took longer than safety.rollback_deadline
-  std::int64_t size_bytes = 0;  // in memory now
-  double latency_ms = 0;        // of the last rollback
-  bool operator==(const RollbackFigures&) const = default;
-};
 
 class GoodState {
  public:
@@ -54,7 +46,7 @@ class GoodState {
   std::string loss_explosion(const Measurements& measured) const;
 
   // Undoes what was learned since keep(), and reports it, a return that was late too. The state is then what
-  // kept_progress() belongs to. Returns false, without any change, if there is no copy.
+  // kept_progress() belongs to. Returns false, without any change but the count, if there is no copy.
   bool put_back(const std::string& reason);
   const RunProgress& kept_progress() const { return kept_progress_; }
   // A return that was made elsewhere: to what the run's progress is now.
@@ -66,11 +58,18 @@ class GoodState {
     std::string_view tier;  // "memory", "checkpoint"
   };
   void report_return(const Return& made);
+  // There is nothing to go back to.
+  void report_failure(const std::string& reason, const std::string& detail);
   // After put_back(): the epoch ends with the restored state. `metrics` and `measured` become those of that state
   // without the seeds that are suspected, `measured.undone_seeds`; `measured.undone` gives the reason.
   void measure_again(const std::string& reason, step::StepMetrics& metrics, Measurements& measured);
 
   const RollbackFigures& figures() const { return figures_; }
+  // The run was composed anew in this process: its counts go on.
+  void go_on_from(const RollbackFigures& earlier) {
+    figures_ = earlier;
+    figures_.size_bytes = 0;
+  }
 
  private:
   bool is_beyond_limit() const;

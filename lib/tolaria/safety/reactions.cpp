@@ -51,9 +51,12 @@ Reactions::Next Reactions::react(const BadStep& bad) {
   const ReactionRecord reaction = next_reaction(bad, progress_.safety, limits);
   const bool is_of_epoch = bad.trouble == Trouble::kBadEpoch;
   if (reaction.reaction == Reaction::kStop) return Next::kStop;
-  if (is_of_epoch && !has_checkpoint_before(bad.step)) return Next::kStop;
+  if (is_of_epoch && !has_checkpoint_before(bad.step)) {
+    good_state_.report_failure(bad.reason, "no checkpoint from before it");
+    return Next::kStop;
+  }
   const std::uint32_t epoch = progress_.epoch + 1;
-  const bool restored = !is_of_epoch && good_state_.has_copy() && good_state_.put_back(bad.reason);
+  const bool restored = !is_of_epoch && good_state_.put_back(bad.reason);
   if (restored) {
     SafetyRecord safety = std::move(progress_.safety);
     history::SettingChanges changes = std::move(progress_.changes);  // those of this epoch hold

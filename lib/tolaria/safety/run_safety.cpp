@@ -29,7 +29,8 @@ RunSafety::RunSafety(const Evaluation& evaluation, RunProgress& progress, Saver&
 
 void RunSafety::begin(const std::optional<CameBack>& came_back) {
   if (came_back) {
-    const auto& [reason, epoch, step, took] = *came_back;
+    const auto& [reason, epoch, step, took, figures] = *came_back;
+    good_state_.go_on_from(figures);
     good_state_.report_return({reason, epoch, step, took, "checkpoint"});
   }
   if (progress_.safety.failed_epochs > 0)
@@ -62,7 +63,9 @@ RunOutcome RunSafety::go_back(const std::string& reason, const GoBack& where) {
   if (!saver_.finish()) return {End::kNotSaved, 0, reason + "; and a save did not end in time", {}};
   if (emergency_.is_halted())
     return {End::kHalted, 0, emergency_.reason() + "; go on from the newest checkpoint with esper train --resume", {}};
-  return {End::kGoBack, 0, reason, where};
+  RunOutcome outcome{End::kGoBack, 0, reason, where};
+  outcome.back->figures = good_state_.figures();
+  return outcome;
 }
 
 RunOutcome RunSafety::fail_epoch(const std::string& reason) {

@@ -67,6 +67,11 @@ TEST_CASE("a network that fails is asked no more, then probed, then trusted agai
   CHECK(values_of(run, "tamiyo.conservative_mode") == std::vector<double>{0, 0, 0, 1, 0, 0});
   CHECK(events_of(run, "conservative_entered").size() == 1);
   CHECK(events_of(run, "conservative_exited").size() == 1);
+  CHECK(events_of(run, "tolaria.conservative_mode_entered").size() == 1);
+  CHECK(events_of(run, "tolaria.conservative_mode_cleared").size() == 1);
+  const auto escalated = events_of(run, "tolaria.emergency.escalated");
+  REQUIRE(escalated.size() == 1);
+  CHECK(escalated[0]["attributes"]["level"] == "3");
   CHECK(events_of(run, "seed_grafted").empty());  // what was decided after the probe came in conservative mode
   check_trained_as_without_policy(room, run);
 }

@@ -48,23 +48,16 @@ struct Machine {
     write_file(cgroup / path / "memory.stat", "anon 1\ninactive_file " + mega(cached) + "active_file 0\nslab 7\n");
   }
   MemoryRoom room(std::optional<std::int64_t> address_space = {}, std::optional<std::int64_t> data = {}) const {
-    return memory_room({proc, address_space, data, {}});
+    return memory_room({proc, address_space, data});
   }
 };
 
 TEST_CASE("memory: what the machine has available bounds it where nothing else does") {
   const Machine machine;
   CHECK(machine.room().bytes == 1000 * kMega);
-  CHECK(whole_memory({machine.proc, {}, {}, {}}).bytes == 8000000 * 1024LL);
+  CHECK(whole_memory({machine.proc, {}, {}}).bytes == 8000000 * 1024LL);
   CHECK_THAT(machine.room().limit, ContainsSubstring("available memory"));
-  CHECK(memory_room({machine.folder / "none", {}, {}, 4 * kMega}).limit == "no known limit");
-}
-
-TEST_CASE("memory: what malloc keeps is room, too, though the kernel counts it as in use") {
-  const Machine machine;
-  const auto room = memory_room({machine.proc, 300 * kMega, {}, 64 * kMega});
-  CHECK(room.bytes == (300 - 100 + 64) * kMega);
-  CHECK_THAT(room.limit, ContainsSubstring("ulimit -v"));
+  CHECK(memory_room({machine.folder / "none", {}, {}}).limit == "no known limit");
 }
 
 TEST_CASE("memory: resource limits count what is mapped already") {
@@ -93,7 +86,7 @@ TEST_CASE("memory: the least of memory.max and memory.high from the own cgroup u
   machine.group("", mega(300), "max\n", 290);
   CHECK(machine.room().bytes == 10 * kMega);
   CHECK(machine.room().limit == "memory.max of cgroup /, 300 MiB");
-  CHECK(whole_memory({machine.proc, {}, {}, {}}).bytes == 300 * kMega);
+  CHECK(whole_memory({machine.proc, {}, {}}).bytes == 300 * kMega);
   machine.group("a/other", mega(1), "max\n", 0);
   CHECK(machine.room().bytes == 10 * kMega);
 }

@@ -1,10 +1,15 @@
 #include "tolaria/checkpoint/checkpoint_writer.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <limits>
+#include <thread>
 
+#include "base/interrupt.h"
 #include "storage/file_tools.h"
 #include "support/checkpoint_fixture.h"
 #include "support/faulty_file_system.h"
@@ -102,6 +107,26 @@ TEST_CASE("a disk that hangs makes the next save wait its deadline, and no longe
   while (!it.writer.flush()) continue;
   CHECK(it.writer.take_results().size() == 1);
   CHECK(it.save(small_image(2)).path != "");
+}
+
+TEST_CASE("a save that waits for the one before gives up at a signal, which ends the run") {
+  Writing it;  // its deadline is beyond that of the test
+  base::Interrupt interrupt;
+  interrupt.begin_saving();
+  it.files.hold_calls();
+  REQUIRE(it.writer.submit(small_image(1), Rank::kOrdinary) == Handover::kTaken);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::jthread user([] {
+    std::this_thread::sleep_for(milliseconds(30));
+    kill(getpid(), SIGTERM);
+  });
+  CHECK(it.writer.submit(small_image(2), Rank::kOrdinary) == Handover::kBusy);
+  CHECK(elapsed(begin) >= milliseconds(30));
+  CHECK(elapsed(begin) < std::chrono::seconds(20));
+  it.files.release_calls();
+  CHECK(it.writer.submit(small_image(2), Rank::kOrdinary, CheckpointWriter::Urgency::kLast) == Handover::kTaken);
+  CHECK(it.writer.flush());
+  CHECK(it.writer.checkpoints().size() == 2);
 }
 
 TEST_CASE("records and saves are written to the journal in the order given") {
