@@ -1,5 +1,5 @@
 """A name is in lib/leyline/telemetry_table.h exactly if code in lib/ or apps/ reports it, as a metric or as an event. To look a
-name up in a packet, with .name() or value_of(), is not to report it."""
+name up in a packet, with .name() or value_of(), is not to report it. docs/runbook.md has each event of level warning and above."""
 import pathlib
 import re
 import sys
@@ -7,6 +7,7 @@ import sys
 ROW = re.compile(r'^ *(counter|gauge|histogram|event)\(\s*"([^"]+)"', re.MULTILINE)
 USE = re.compile(r'(value_of\([^;"]*)?"([^"\n]+)"_(metric|event)\b(\.name\(\))?')
 COMMENT = re.compile(r'//[^\n]*')
+ALARM = re.compile(r'event\(\s*"([^"]+)"_event,[^;{]*?Level::k(?:Warning|Error|Critical)\b')
 SUFFIXES = {".h", ".cpp", ".cu"}
 
 
@@ -50,3 +51,10 @@ files = sorted(path for room in ("lib", "apps") for path in (root / room).rglob(
 wrong = differences((root / "lib/leyline/telemetry_table.h").read_text(), [path.read_text() for path in files])
 assert len(files) > 100 and len(names_in_table((root / "lib/leyline/telemetry_table.h").read_text())) > 100, files
 assert not wrong, "\n" + "\n".join(wrong)
+
+CALLS = 'event("a.bad"_event, Level::kWarning, {}); event("a.worse"_event, is_last ? Level::kInfo : Level::kError); event("a.fine"_event, Level::kInfo, {}); event("b"_event)'
+assert ALARM.findall(CALLS) == ["a.bad", "a.worse"], ALARM.findall(CALLS)
+alarms = {name for path in files for name in ALARM.findall(path.read_text())}
+runbook = (root / "docs/runbook.md").read_text()
+unexplained = sorted(name for name in alarms if f"`{name}`" not in runbook)
+assert len(alarms) > 40 and not unexplained, f"docs/runbook.md does not say what to do about {', '.join(unexplained)}"

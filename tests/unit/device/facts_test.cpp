@@ -1,7 +1,13 @@
 #include "device/facts.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
+#include <fstream>
+#include <thread>
 
 namespace esper::device::facts_test {
 namespace {
@@ -33,6 +39,24 @@ TEST_CASE("memory figures follow a large allocation") {
   CHECK(after.peak_bytes >= after.used_bytes);
   CHECK(after.total_bytes >= after.free_bytes);
 }
+
+#ifndef __SANITIZE_ADDRESS__  // it takes address space of its own
+TEST_CASE("free memory is what the process's limits leave") {
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
+  long pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t mapped = static_cast<rlim_t>(pages) * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+  constexpr rlim_t kRoom = 256 << 20;
+  const rlimit narrow{mapped + kRoom, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_AS, &narrow) == 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the figure is a quarter of a second old at most
+  const auto figures = memory_figures(c10::Device(c10::DeviceType::CPU));
+  REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
+  CHECK(figures.free_bytes <= kRoom);
+  CHECK(figures.free_bytes > kRoom / 2);
+}
+#endif
 
 TEST_CASE("there are no GPU facts without a GPU") {
   if (gpu_present()) SKIP("this machine has a GPU");
