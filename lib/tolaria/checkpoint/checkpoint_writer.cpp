@@ -17,9 +17,10 @@ namespace esper::tolaria {
 namespace {
 
 using base::Duration;
-constexpr Duration kGlance = std::chrono::milliseconds(20);  // how often a wait looks for a signal
 using Rank = CheckpointStore::Rank;
 using Urgency = CheckpointWriter::Urgency;
+
+constexpr Duration kGlance = std::chrono::milliseconds(20);  // how often a wait looks for a signal
 
 struct Job {
   std::optional<CheckpointImage> image;  // else a record:

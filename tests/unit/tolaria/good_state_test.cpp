@@ -379,6 +379,7 @@ TEST_CASE("a bad epoch before which there is no checkpoint is reported as a retu
 TEST_CASE("a gradient that is not finite is named, with clipping, too") {
   const auto skipped = [](double clip_norm) {
     auto config = digits_config(3);
+    config.host.hidden = {4, 64, 64};  // the fault is in the third layer's gradient
     config.training.clip_norm = clip_norm;
     config.step.lane = config::Lane::kEager;
     const ArmedFault bad("step.gradient", 15);
