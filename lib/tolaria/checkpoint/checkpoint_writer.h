@@ -40,8 +40,8 @@ class CheckpointWriter {
   enum class Handover { kTaken, kBusy };
   // The last one of a process may take the space that is kept for it.
   enum class Urgency { kOrdinary, kLast };
-  // Hands over an image, waiting for an earlier one to be written, at most until the deadline (kBusy: not accepted), and
-  // an ordinary one until a signal asks the run to stop.
+  // Hands over an image, waiting for an earlier one to be written, at most until the deadline (kBusy: not accepted),
+  // and an ordinary one until a signal asks the run to stop.
   Handover submit(CheckpointImage image, CheckpointStore::Rank rank, Urgency urgency = Urgency::kOrdinary);
   // Appends a record to the run's journal, in order with the saves. A record that cannot be written is lost, with a
   // result.
