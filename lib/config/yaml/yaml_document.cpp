@@ -5,6 +5,7 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 #include <unordered_map>
@@ -29,11 +30,38 @@ struct Stop {
   std::string text;
 };
 
-int count_nodes(const YamlNode& node) {
-  int count = 1;
-  for (const YamlNode& item : node.items) count += count_nodes(item);
-  for (const YamlEntry& entry : node.entries) count += count_nodes(entry.value);
-  return count;
+struct NodeSize {
+  int nodes = 1;
+  std::size_t levels = 1;  // of nesting
+  std::size_t bytes = 0;   // of text
+};
+
+NodeSize size_of(const YamlNode& node) {
+  NodeSize size{.bytes = node.text.size()};
+  const auto add = [&](const YamlNode& inner, std::size_t key_bytes) {
+    const NodeSize part = size_of(inner);
+    size.nodes += part.nodes;
+    size.levels = std::max(size.levels, part.levels + 1);
+    size.bytes += part.bytes + key_bytes;
+  };
+  for (const YamlNode& item : node.items) add(item, 0);
+  for (const YamlEntry& entry : node.entries) add(entry.value, entry.key.size());
+  return size;
+}
+
+// Where the value begins whose tag and anchor are at `at`, and whether there is a tag.
+struct Properties {
+  std::size_t end = 0;
+  bool have_tag = false;
+};
+Properties properties_at(std::string_view text, std::size_t at) {
+  Properties found{at};
+  while (found.end < text.size() && (text[found.end] == '&' || text[found.end] == '!')) {
+    found.have_tag |= text[found.end] == '!';
+    const std::size_t end = text.find_first_of(" \r\n", found.end);
+    found.end = std::min(text.find_first_not_of(" \r\n", end), text.size());
+  }
+  return found;
 }
 
 // Whether the quoted text that starts at `at` also ends in its line.
@@ -41,6 +69,7 @@ bool closes_in_its_line(std::string_view text, std::size_t at) {
   const char quote = text[at];
   for (std::size_t i = at + 1; i < text.size() && text[i] != '\n'; ++i) {
     if (text[i] == '\\' && quote == '"') {
+      if (text.substr(i + 1).starts_with('\n')) return false;
       ++i;
     } else if (text[i] == quote) {
       const bool doubled = quote == '\'' && i + 1 < text.size() && text[i + 1] == quote;
@@ -51,9 +80,21 @@ bool closes_in_its_line(std::string_view text, std::size_t at) {
   return false;
 }
 
+// The parser counts columns in bytes.
+Place place_at(std::string_view text, const std::string& file, const YAML::Mark& mark) {
+  const auto pos = static_cast<std::size_t>(std::max(mark.pos, 0)),
+             column = static_cast<std::size_t>(std::max(mark.column, 0));
+  const bool is_within = pos <= text.size() && column <= pos;
+  const std::string_view before = is_within ? text.substr(pos - column, column) : std::string_view();
+  const auto continued = std::ranges::count_if(before, [](char byte) { return (byte & 0xC0) == 0x80; });
+  return {file, mark.line + 1, mark.column + 1 - static_cast<int>(continued)};
+}
+
 // Builds the tree from the parser's events, so that limits hold while reading and not only afterwards.
 class Builder : public YAML::EventHandler {
  public:
+  static constexpr const char* kTooDeep = "nested deeper than 64 levels";
+
   Builder(std::string_view text, std::string file, YamlDocument& out)
       : text_(text), file_(std::move(file)), out_(out) {}
 
@@ -65,7 +106,7 @@ class Builder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     YamlNode node = start(YamlNode::Kind::kScalar, mark);
-    check_tag(tag, node.place);
+    check_tag(tag, mark);
     check_quotes(mark);
     node.text = value;
     node.style = tag == "!" ? YamlNode::Style::kQuoted : YamlNode::Style::kPlain;
@@ -76,7 +117,9 @@ class Builder : public YAML::EventHandler {
     if (++aliases_ > YamlLimits::kAliases) throw Stop{place, "more than 100 aliases"};
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) throw Stop{place, "an alias refers to a value that contains it"};
-    count(count_nodes(found->second), place);
+    const NodeSize size = size_of(found->second);
+    repeat(size, place);
+    if (stack_.size() + size.levels > YamlLimits::kDepth) throw Stop{place, kTooDeep};
     attach(found->second, place);
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -100,7 +143,7 @@ class Builder : public YAML::EventHandler {
     std::unordered_map<std::string, int> lines;  // of keys seen so far
   };
 
-  Place place_of(const YAML::Mark& mark) const { return {file_, mark.line + 1, mark.column + 1}; }
+  Place place_of(const YAML::Mark& mark) const { return place_at(text_, file_, mark); }
   void report(const Place& place, std::string text) { out_.problems.push_back({place, "", std::move(text)}); }
 
   void count(int nodes, const Place& place) {
@@ -108,13 +151,23 @@ class Builder : public YAML::EventHandler {
     if (nodes_ > YamlLimits::kNodes) throw Stop{place, "more than 10000 values, repeated ones included"};
   }
 
-  void check_tag(const std::string& tag, const Place& place) {
-    if (tag != "?" && tag != "!" && !tag.empty()) report(place, "tags are not accepted; remove " + in_quotes(tag));
+  // An anchored value is kept beside the tree, and an alias repeats it.
+  void repeat(const NodeSize& size, const Place& place) {
+    count(size.nodes, place);
+    repeated_bytes_ += size.bytes;
+    if (repeated_bytes_ > YamlLimits::kRepeatedBytes) throw Stop{place, "anchors and aliases repeat more than 4 MiB"};
+  }
+
+  // The parser says "?" and "!" also of values without a tag.
+  void check_tag(const std::string& tag, const YAML::Mark& mark) {
+    const bool is_named = tag != "?" && tag != "!" && !tag.empty();
+    if (!is_named && !properties_at(text_, static_cast<std::size_t>(mark.pos)).have_tag) return;
+    report(place_of(mark), "tags are not accepted; remove " + in_quotes(tag.empty() || tag == "?" ? "!" : tag));
   }
 
   // yaml-cpp takes the end of the file for a closing quote, and everything before it for the text.
   void check_quotes(const YAML::Mark& mark) {
-    const auto at = static_cast<std::size_t>(mark.pos);
+    const std::size_t at = properties_at(text_, static_cast<std::size_t>(mark.pos)).end;
     const bool quoted = at < text_.size() && (text_[at] == '"' || text_[at] == '\'');
     if (quoted && !closes_in_its_line(text_, at)) throw Stop{place_of(mark), "the quote is not closed in its line"};
   }
@@ -129,8 +182,8 @@ class Builder : public YAML::EventHandler {
 
   void open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     YamlNode node = start(kind, mark);
-    check_tag(tag, node.place);
-    if (stack_.size() >= YamlLimits::kDepth) throw Stop{node.place, "nested deeper than 64 levels"};
+    check_tag(tag, mark);
+    if (stack_.size() >= YamlLimits::kDepth) throw Stop{node.place, kTooDeep};
     if (expects_key()) throw Stop{node.place, "expected a key, found a list or a map; is every bracket closed?"};
     stack_.push_back(Frame{std::move(node), anchor, false, {}, {}, {}});
   }
@@ -144,7 +197,7 @@ class Builder : public YAML::EventHandler {
   void finish(YamlNode node, YAML::anchor_t anchor) {
     const Place place = node.place;
     if (anchor != 0) {
-      count(count_nodes(node), place);
+      repeat(size_of(node), place);
       anchors_.insert_or_assign(anchor, node);
     }
     attach(std::move(node), place);
@@ -195,6 +248,7 @@ class Builder : public YAML::EventHandler {
   std::vector<Frame> stack_;
   std::map<YAML::anchor_t, YamlNode> anchors_;
   int nodes_ = 0;
+  std::size_t repeated_bytes_ = 0;
   int aliases_ = 0;
 };
 
@@ -206,7 +260,8 @@ void parse_into(std::string_view text, const std::string& file, YamlDocument& ou
   YamlDocument second;
   Builder second_builder(text, file, second);
   if (!parser.HandleNextDocument(second_builder)) return;
-  out.problems.push_back({second.root.place, "", "a second document (after ---) is not accepted"});
+  out.problems.push_back({second.root.place, "",
+                          "a second document (after ---) is not accepted; nor is an indentation that ends the first"});
 }
 
 }  // namespace
@@ -223,7 +278,7 @@ YamlDocument parse_yaml(std::string_view text, const std::string& file) {
   } catch (const Stop& stop) {
     out.problems.push_back({stop.place, "", stop.text});
   } catch (const YAML::Exception& error) {
-    out.problems.push_back({{file, error.mark.line + 1, error.mark.column + 1}, "", "not YAML: " + error.msg});
+    out.problems.push_back({place_at(text, file, error.mark), "", "not YAML: " + error.msg});
   }
   return out;
 }

@@ -3,7 +3,7 @@
 //
 // Refused with file, line and column: text that is not UTF-8 (UTF-16, byte order marks, NUL and other control
 // characters), tabs in the indentation, duplicate keys, keys that are not plain text, quotes that do
-// not end in their line, tags, merge keys (<<), aliases
+// not end in their line, tags, directives, merge keys (<<), aliases
 // that contain themselves, a second document, and more than the limits below (an alias counts with all that it
 // repeats). Scalars stay text; the reader interprets them and knows whether they were quoted.
 
@@ -22,6 +22,7 @@ struct YamlLimits {
   static constexpr int kDepth = 64;
   static constexpr int kNodes = 10'000;
   static constexpr int kAliases = 100;
+  static constexpr std::size_t kRepeatedBytes = 4 << 20;  // of text that has an anchor, and with each of its aliases
 };
 
 struct YamlEntry;

@@ -22,9 +22,10 @@ std::optional<std::string> wrong_start(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<std::string> wrong_byte(std::string_view rest, bool in_indentation) {
+std::optional<std::string> wrong_byte(std::string_view rest, bool in_indentation, bool at_line_start) {
   const auto byte = static_cast<unsigned char>(rest[0]);
   if (byte == '\t' && in_indentation) return "tab in the indentation; use spaces";
+  if (byte == '%' && at_line_start) return "directives (lines that begin with %) are not accepted; remove the line";
   if (byte == '\r' && !rest.starts_with("\r\n")) return "carriage return without a line feed";
   if (byte == '\0') return "NUL byte; the file is not text";
   const bool control = (byte < 0x20 && byte != '\t' && byte != '\r' && byte != '\n') || byte == 0x7F;
@@ -45,7 +46,7 @@ std::optional<Problem> unfit_for_yaml(std::string_view text, const std::string& 
   bool in_indentation = true;
   for (std::size_t i = 0; i < text.size();) {
     const std::string_view rest = text.substr(i);
-    if (const auto wrong = wrong_byte(rest, in_indentation)) return problem(line, column, *wrong);
+    if (const auto wrong = wrong_byte(rest, in_indentation, column == 1)) return problem(line, column, *wrong);
     if (column > YamlLimits::kLineBytes) return problem(line, column, "a line of more than 10000 characters");
     if (text[i] == '\n') {
       ++line;
