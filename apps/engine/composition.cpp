@@ -8,6 +8,7 @@
 
 #include "base/interrupt.h"
 #include "data/class_counts.h"
+#include "device/facts.h"
 #include "engine/stall_report.h"
 #include "leyline/telemetry.h"
 #include "nissa/log.h"
@@ -33,6 +34,7 @@ tolaria::RunFacts facts_of(const CompositionParts& parts, const Loaders& loaders
           .classes_without_samples = data::classes_without_samples(bench.data.train),
           .num_classes = bench.config.task == config::Task::kClassification ? bench.data.train.shape.num_classes : 0,
           .preprocessing = preprocessing_text(bench),
+          .computed_on = device::numerics_of(bench.device),
           .clock = clock,
           .started = clock.now()};
 }

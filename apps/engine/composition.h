@@ -40,6 +40,7 @@ class Composition {
   Composition& operator=(const Composition&) = delete;
 
   tolaria::Run& run() { return run_; }
+  tolaria::StepBundles& bundles() { return bundles_; }
   tolaria::ChangeableRun changeable() { return {facts_, progress_, outbox_, saver_}; }
   // Reports how it ended and lets telemetry drain, at most for its deadline.
   void finish(const tolaria::RunOutcome& outcome);

@@ -1,14 +1,18 @@
 #pragma once
-// Says before a run begins what it may run short of.
+// What a run may run short of, before it begins.
+
+#include <vector>
 
 #include "base/file_system.h"
 #include "engine/workbench.h"
+#include "tolaria/report/run_report.h"
 
 namespace esper::engine {
 
-// Warns where the forecast of the run (config/facts/run_forecast.h) exceeds the memory that this process may take, or
-// the space on the disk of the run folder. The run begins all the same: forecasts are from above, and what becomes of
-// a lack is in docs/runbook.md.
-void warn_of_shortage(const Workbench& bench, base::FileSystem& files, const std::string& run_folder);
+// Where the forecast of the run (config/facts/run_forecast.h) exceeds the memory that this process may take, or the
+// space on the disk of the run folder. The run begins all the same: forecasts are from above, and what becomes of a
+// lack is in docs/runbook.md.
+std::vector<tolaria::Shortage> forecast_shortages(const Workbench& bench, base::FileSystem& files,
+                                                  const std::string& run_folder);
 
 }  // namespace esper::engine

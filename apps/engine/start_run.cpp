@@ -8,11 +8,13 @@
 #include <optional>
 #include <utility>
 
+#include "base/signal_point.h"
 #include "config/writing/write.h"
 #include "data/preprocessing.h"
 #include "device/rng.h"
 #include "engine/no_epochs_left.h"
 #include "engine/run_telemetry.h"
+#include "engine/shortage.h"
 #include "engine/train_report.h"
 #include "kasmina/host/host_package.h"
 #include "kasmina/host/host_weights.h"
@@ -89,8 +91,10 @@ void keep_normaliser(Workbench& bench, const tolaria::ResumePoint& from) {
 
 // The run computes in fp32 from now on, whatever its configuration says; its identity stays.
 void raise_precision(Workbench& bench) {
+  const bool scales_loss = bench.settings.scales_loss();  // its checkpoints have the scale
   bench.config.device.precision = config::Precision::kFp32;
   bench.settings = step::step_settings(bench.config, torch::kFloat32);
+  bench.settings.keeps_loss_scale = scales_loss;
 }
 
 tolaria::ResumePoint find_resume_point(const OpenRun& open, Workbench& bench, const tolaria::TrainingIdentity& identity,
@@ -105,6 +109,7 @@ tolaria::ResumePoint find_resume_point(const OpenRun& open, Workbench& bench, co
   auto from = tolaria::find_resume_point(open.files, open.folder.path, target, policy);
   if (!from.progress.safety.full_precision || bench.settings.compute_type == torch::kFloat32) return from;
   raise_precision(bench);
+  if (!from.model) return from;  // from the beginning
   auto refused = std::move(from.refused);
   from = {};
   from = tolaria::find_resume_point(open.files, open.folder.path, target, policy);
@@ -120,7 +125,7 @@ tolaria::ResumePoint resume(const OpenRun& open, Workbench& bench, const RunConf
   auto from = find_resume_point(open, bench, identity, changes, back, policy);
   if (from.model) {
     bench.model = std::move(from.model);
-  } else if (back != nullptr) {
+  } else if (back != nullptr || from.progress.safety.full_precision) {
     begin_anew(bench);
   }
   keep_normaliser(bench, from);
@@ -146,16 +151,19 @@ std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& ben
   const auto identity = tolaria::training_identity(config, bench.data);
   const auto from = resuming ? resume(open, bench, config, identity, back, *policy.policy) : tolaria::ResumePoint();
   base::Ledger ledger = back != nullptr ? std::move(back->ledger) : open_ledger(request);
-  return std::make_unique<Composition>(CompositionParts{
-      .bench = bench,
-      .folder = open.folder,
-      .files = open.files,
-      .policy = std::move(policy),
-      .training_hash = identity.text(),
-      .start = {resuming ? Kind::kResumed : Kind::kNew, open.folder.path, from.checkpoint, from.refused},
-      .progress = from.progress,
-      .console = request.run.quiet ? Console::kNone : Console::kAsConfigured,
-      .ledger = std::move(ledger)});
+  return std::make_unique<Composition>(
+      CompositionParts{.bench = bench,
+                       .folder = open.folder,
+                       .files = open.files,
+                       .policy = std::move(policy),
+                       .training_hash = identity.text(),
+                       .start = {resuming ? Kind::kResumed : Kind::kNew, open.folder.path, from.checkpoint,
+                                 from.refused, from.computed_on,
+                                 back == nullptr ? forecast_shortages(bench, open.files, open.folder.path)
+                                                 : std::vector<tolaria::Shortage>()},
+                       .progress = from.progress,
+                       .console = request.run.quiet ? Console::kNone : Console::kAsConfigured,
+                       .ledger = std::move(ledger)});
 }
 
 // A run that cannot be composed again ends as others do, with a last packet and its trace. Its checkpoints stand.
@@ -215,8 +223,14 @@ std::unique_ptr<Composition> go_back(const TrainRequest& request, Workbench& ben
   back.newest_step = where.newest_step;
   back.from = {outcome.reason, where.epoch, where.step, {}, where.figures};
   back.ledger = composition->let_go();
+  auto kept = composition->bundles().let_go();
+  // In fp32 the run comes to that step with other bits.
+  const bool has_same_bits =
+      where.reactions.empty() || where.reactions.back().reaction != tolaria::Reaction::kFullPrecision;
+  if (!has_same_bits) kept.reset();
   composition.reset();
   bench.model.reset();  // one at a time: memory may be what is short
+  base::fault::signal_point("tolaria.returning");
   try {
     composition = compose(request, bench, open, make_policy(request.job.config, request.job.cache_dir), &back);
   } catch (const std::exception& error) {
@@ -225,6 +239,7 @@ std::unique_ptr<Composition> go_back(const TrainRequest& request, Workbench& ben
   }
   back.from.took = clock.now() - begin;
   composition->run().came_back = back.from;
+  composition->bundles().take_over(std::move(kept));
   return composition;
 }
 

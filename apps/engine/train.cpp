@@ -8,12 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/exit_deadline.h"
 #include "base/interrupt.h"
 #include "base/signal_point.h"
 #include "base/text/standard_output.h"
+#include "device/out_of_memory.h"
 #include "engine/commands.h"
 #include "engine/composition.h"
-#include "engine/shortage.h"
 #include "engine/start_run.h"
 #include "engine/train_report.h"
 #include "engine/trusted_programs.h"
@@ -61,6 +62,19 @@ int dry_run(const Workbench& bench, const TrainRequest& request) {
   return 0;
 }
 
+// What follows the end of training joins threads, and some may hang: in a read from a dead network disk, say.
+void end_in_time(const RunConfig& config, int status, const std::string& text) {
+  constexpr auto kEnding = std::chrono::seconds(30);
+  base::end_within(config.safety.save_deadline + kEnding, status,
+                   fmt::format("esper: {}; a thread of the process does not end, and is left behind\n", text));
+}
+
+int status_of(const std::exception& error) {
+  if (const auto* known = dynamic_cast<const base::Error*>(&error)) return static_cast<int>(known->code());
+  const bool lacks_memory = !device::out_of_memory_message(error).empty();
+  return static_cast<int>(lacks_memory ? base::ExitCode::kResources : base::ExitCode::kBug);
+}
+
 tolaria::RunOutcome run_epochs(Composition& composition, const OpenRun& open) {
   try {
     tolaria::LiveChanges changes(open.files, open.folder.path, composition.changeable());
@@ -68,6 +82,7 @@ tolaria::RunOutcome run_epochs(Composition& composition, const OpenRun& open) {
     return tolaria::run_epochs(composition.run());
   } catch (const std::exception& error) {
     composition.abandon(error);
+    end_in_time(composition.run().facts.config, status_of(error), error.what());
     publish_trace(open.files, open.folder, composition.run().ledger);
     throw;
   }
@@ -106,6 +121,8 @@ FinishedRun train(const TrainRequest& request, Workbench& bench, const OpenRun& 
   summary["ledger"] = tolaria::summarize_ledger(run.ledger, run.facts.clock);
   summary["telemetry"] = composition.telemetry_counts();
   publish_summary(open.files, open.folder, summary);
+  end_in_time(bench.config, static_cast<int>(tolaria::exit_code_of(outcome)),
+              "the run in " + open.folder.path + " is over");
   return {outcome, std::move(summary)};
 }
 
@@ -129,7 +146,6 @@ int run(const TrainRequest& request) {
   if (request.dry_run) return dry_run(bench, request);
   Policy policy = make_policy(config, request.job.cache_dir);
   if (!resuming) open.emplace(create_run(new_path(request, config), config));
-  warn_of_shortage(bench, open->files, open->folder.path);
   auto composition = compose(request, bench, *open, std::move(policy));
 
   base::fault::signal_point("tolaria.starting");

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
+#include "base/signal_point.h"
 #include "data/files/input_error.h"
 #include "data/preprocessing.h"
 #include "device/cuda_table.h"
@@ -121,6 +122,7 @@ data::Splits load_data(const config::RunConfig& config, const std::string& way_o
 Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out,
                  data::TestPart test) {
   const auto [device, settings] = start_device(config);
+  base::fault::signal_point("tolaria.loading");
   auto data = load_data(config, way_out, test);
   auto model = step::build_model(config, data.train.shape, settings, device);
   device::keep_freed_memory();

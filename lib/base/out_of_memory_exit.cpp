@@ -13,7 +13,7 @@
 namespace esper::base {
 namespace {
 
-std::terminate_handler earlier = nullptr;
+std::terminate_handler terminate_before = nullptr;
 std::string_view message;
 
 [[noreturn]] void end() {
@@ -22,7 +22,7 @@ std::string_view message;
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, message.data(), message.size());
     ::_exit(static_cast<int>(ExitCode::kResources));
   }
-  if (earlier != nullptr) earlier();
+  if (terminate_before != nullptr) terminate_before();
   std::abort();
 }
 
@@ -30,7 +30,7 @@ std::string_view message;
 
 void install_out_of_memory_exit(std::string_view text) {
   message = text;
-  earlier = std::set_terminate(end);
+  terminate_before = std::set_terminate(end);
 }
 
 }  // namespace esper::base

@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/Version.h>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/resource.h>
 #include <torch/headeronly/version.h>
 #include <unistd.h>
@@ -115,6 +116,13 @@ TorchFacts torch_facts() {
   facts.intra_op_threads = at::get_num_threads();
   facts.inter_op_threads = static_cast<int>(at::get_num_interop_threads());
   return facts;
+}
+
+std::string numerics_of(c10::Device device) {
+  auto text = fmt::format("libtorch {}, CPU kernels for {}, {} threads", TORCH_VERSION, at::get_cpu_capability(),
+                          at::get_num_threads());
+  if (device.is_cuda()) text += ", " + cuda().facts(device.index()).name;
+  return text;
 }
 
 std::vector<GpuFacts> gpu_facts() {

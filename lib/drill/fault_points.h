@@ -32,15 +32,15 @@ inline constexpr std::array kFaultPoints = std::to_array<std::string_view>({
     "tolaria.validation_loss",
 });
 
-// Where the process gets a signal: SIGTERM at PHASE.term, SIGKILL at PHASE.kill.
-inline constexpr std::array kSignalPoints =
-    std::to_array<std::string_view>({"tolaria.starting", "tolaria.training", "tolaria.validating", "tolaria.deciding",
-                                     "tolaria.saving", "tolaria.ending"});
+// Where the process gets a signal: SIGTERM at PHASE.term, SIGINT at .int, SIGHUP at .hup, SIGKILL at .kill.
+inline constexpr std::array kSignalPoints = std::to_array<std::string_view>(
+    {"tolaria.loading", "tolaria.starting", "tolaria.training", "tolaria.compiling", "tolaria.validating",
+     "tolaria.deciding", "tolaria.saving", "tolaria.returning", "tolaria.ending"});
 
 inline std::vector<std::string> fault_point_names() {
   std::vector<std::string> names(kFaultPoints.begin(), kFaultPoints.end());
   for (const auto phase : kSignalPoints) {
-    for (const char* signal : {".term", ".kill"}) names.push_back(std::string(phase) + signal);
+    for (const char* signal : {".term", ".int", ".hup", ".kill"}) names.push_back(std::string(phase) + signal);
   }
   return names;
 }

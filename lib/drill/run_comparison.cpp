@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 // The first place where they differ, as a JSON pointer with both values.
-std::string first_difference(const json& reference, const json& other) {
+std::string first_difference_of(const json& reference, const json& other) {
   const json patch = json::diff(reference, other);
   if (patch.empty()) return {};
   std::string path = patch.front().value("path", "");
@@ -34,7 +34,7 @@ Aspect compare_json(const std::string& name, const json& reference, const json& 
   return {.name = name,
           .compared = reference.flatten().size(),
           .unit = "values",
-          .difference = first_difference(reference, other)};
+          .difference = first_difference_of(reference, other)};
 }
 
 std::string too_few_reported(std::size_t compared, std::size_t unreported, std::size_t most_unreported) {
@@ -48,7 +48,7 @@ std::string remark_on(std::size_t unreported) {
 }
 
 Aspect compare_figures(const RunContents& reference, const RunContents& other, std::size_t most_unreported) {
-  Aspect aspect{.name = "losses and figures of epochs", .unit = "epochs"};
+  Aspect aspect{.name = "losses and other metrics of epochs", .unit = "metrics"};
   if (!other.contradictions.empty()) aspect.difference = other.contradictions.front();
   std::size_t unreported = 0;
   for (const auto& [number, epoch] : reference.epochs) {
@@ -58,9 +58,10 @@ Aspect compare_figures(const RunContents& reference, const RunContents& other, s
       ++unreported;
       continue;
     }
-    ++aspect.compared;
-    if (aspect.difference.empty() && found->second.figures != epoch.figures)
-      aspect.difference = fmt::format("epoch {}: {}, not {}", number, found->second.figures, epoch.figures);
+    aspect.compared += epoch.figures.size();
+    const auto difference = first_difference(epoch.figures, found->second.figures);
+    if (aspect.difference.empty() && !difference.empty())
+      aspect.difference = fmt::format("epoch {}: {}", number, difference);
   }
   if (aspect.difference.empty()) aspect.difference = too_few_reported(aspect.compared, unreported, most_unreported);
   aspect.remark = remark_on(unreported);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/text/json_struct.h"
@@ -21,13 +22,21 @@ using base::ExitCode;
 using nlohmann::json;
 
 constexpr std::uint64_t kMostSummaryBytes = 64u << 20;
-// Those that follow from the training alone.
-constexpr std::array kFigures{"tolaria.training.loss", "tolaria.training.accuracy", "tolaria.training.gradient_norm",
-                              "tolaria.validation.loss", "tolaria.validation.accuracy"};
-constexpr std::array kEvents{"seed_stage", "seed_grafted", "seed_removed",   "seed_folded",
-                             "gate_event", "gate_failure", "tamiyo.decision"};
+// What a metric's name begins or ends with that depends on the process: on its speed, on what it had done before.
+constexpr std::array kOfProcess = std::to_array<std::string_view>(
+    {"nissa.", "tamiyo.breaker", "tolaria.checkpoint.", "tolaria.compile", "tolaria.emergency.", "tolaria.graph.",
+     "tolaria.growth.", "tolaria.journal.", "tolaria.ledger.", "tolaria.loader.", "tolaria.memory.", "tolaria.opt.",
+     "tolaria.rollback.", "tolaria.step.", "tolaria.timeout.", "tolaria.train."});
+constexpr std::array kTimes = std::to_array<std::string_view>({"_ms", "_us", "_per_s"});
+constexpr std::string_view kEpochPacket = "tolaria.training.loss";  // only packets of epochs have it
+// Events that follow from the training alone.
+constexpr std::array kEvents = std::to_array<std::string_view>(
+    {"command_rejected", "gate_event", "gate_failure", "seed_folded", "seed_grafted", "seed_health", "seed_removed",
+     "seed_stage", "tamiyo.decision", "tolaria.control_confounded", "tolaria.early_stop", "tolaria.loss_suspect",
+     "tolaria.seed_settled"});
 constexpr std::array kOutcome{"epochs", "steps", "parameters", "train", "validation", "best", "seeds"};
 
+// 0: it does not say.
 std::uint32_t epoch_of(const json& attributes) {
   const std::string text = attributes.value("epoch", "");
   std::uint32_t epoch = 0;
@@ -35,26 +44,42 @@ std::uint32_t epoch_of(const json& attributes) {
   return epoch;
 }
 
-void take_figures(RunContents& contents, const json& packet) {
-  std::map<std::string, json> values;
-  for (const auto& metric : packet.at("metrics")) values[metric.value("name", "")] = metric.value("value", json());
-  if (!values.contains(kFigures.front()) || !values["tolaria.epochs.total"].is_number()) return;
-  json figures = json::array();
-  for (const auto* name : kFigures) figures.push_back(values[name]);
-  const auto number = values["tolaria.epochs.total"].get<std::uint32_t>();
-  EpochReports& epoch = contents.epochs[number];
-  const std::string text = figures.dump();
-  if (!epoch.figures.empty() && epoch.figures != text)
-    contents.contradictions.push_back(fmt::format("epoch {}: {} and {}", number, epoch.figures, text));
-  epoch.figures = text;
+// Of a packet about an epoch; 0: of another one.
+std::uint32_t epoch_reported_by(const json& packet) {
+  std::uint32_t number = 0;
+  bool is_epoch = false;
+  for (const json& metric : packet.value("metrics", json::array())) {
+    const std::string name = metric.value("name", "");
+    if (name == kEpochPacket) is_epoch = true;
+    if (name == "tolaria.epochs.total" && metric.at("value").is_number()) number = metric.at("value");
+  }
+  return is_epoch ? number : 0;
 }
 
-// A process that trains an epoch again reports it again.
-void take_event(RunContents& contents, const json& event) {
+bool is_of_process(std::string_view name) {
+  return std::ranges::any_of(kOfProcess, [&](std::string_view begin) { return name.starts_with(begin); }) ||
+         std::ranges::any_of(kTimes, [&](std::string_view end) { return name.ends_with(end); });
+}
+
+void take_figures(RunContents& contents, const json& packet, std::uint32_t number) {
+  std::vector<std::string> figures;
+  for (const json& metric : packet.at("metrics")) {
+    if (!is_of_process(metric.value("name", ""))) figures.push_back(metric.dump());
+  }
+  EpochReports& epoch = contents.epochs[number];
+  const std::string difference = epoch.figures.empty() ? "" : first_difference(epoch.figures, figures);
+  if (!difference.empty()) contents.contradictions.push_back(fmt::format("epoch {}: {}", number, difference));
+  epoch.figures = std::move(figures);
+}
+
+// A process that trains an epoch again reports it again. reported_with: the epoch of its packet.
+void take_event(RunContents& contents, const json& event, std::uint32_t reported_with) {
   const std::string name = event.value("description", "");
   if (std::ranges::find(kEvents, name) == kEvents.end()) return;
   const json attributes = event.value("attributes", json::object());
-  auto& events = contents.epochs[epoch_of(attributes)].events;
+  const std::uint32_t own = epoch_of(attributes), epoch = own > 0 ? own : reported_with;
+  if (epoch == 0) return;
+  auto& events = contents.epochs[epoch].events;
   const std::string line = json{name, attributes}.dump();
   if (std::ranges::find(events, line) == events.end()) events.push_back(line);
 }
@@ -69,6 +94,13 @@ json read_summary(const std::string& run) {
 }
 
 }  // namespace
+
+std::string first_difference(const std::vector<std::string>& reference, const std::vector<std::string>& other) {
+  const auto [ours, theirs] = std::ranges::mismatch(reference, other);
+  const auto text = [](const auto& lines, auto line) { return line == lines.end() ? "nothing" : *line; };
+  if (ours == reference.end() && theirs == other.end()) return {};
+  return fmt::format("{}, not {}", text(other, theirs), text(reference, ours));
+}
 
 RunContents read_contents(const std::string& run) {
   auto& files = storage::real_file_system();
@@ -85,8 +117,9 @@ RunContents read_contents(const std::string& run) {
   contents.controller = state.value("controller", json());
   contents.outcome = read_summary(run);
   history::read_jsonl(run + "/telemetry.jsonl", [&](const json& packet) {
-    if (packet.contains("metrics")) take_figures(contents, packet);
-    for (const auto& event : packet.value("events", json::array())) take_event(contents, event);
+    const std::uint32_t epoch = epoch_reported_by(packet);
+    if (epoch > 0) take_figures(contents, packet, epoch);
+    for (const auto& event : packet.value("events", json::array())) take_event(contents, event, epoch);
   });
   return contents;
 }

@@ -10,11 +10,16 @@
 
 namespace esper::drill {
 
-// What one epoch reported: its figures, and the events of its end in their order, each as one line of JSON.
+// What one epoch reported, each as one line of JSON, in order.
 struct EpochReports {
-  std::string figures;  // losses, accuracies and the gradient norm, with all digits; empty: not reported
-  std::vector<std::string> events;
+  // Its metrics that follow from the training, with labels and all digits: without times, memory, lanes and what is
+  // counted by the process. Empty: not reported.
+  std::vector<std::string> figures;
+  std::vector<std::string> events;  // of its end: decisions, growth, trouble
 };
+
+// The first line in which they differ, as text; empty: in none.
+std::string first_difference(const std::vector<std::string>& reference, const std::vector<std::string>& other);
 
 struct RunContents {
   std::string checkpoint;  // the name of the newest

@@ -14,20 +14,30 @@ namespace esper::step {
 
 class FiniteWatch {
  public:
-  // Watches the steps from now on. Not on a GPU, whose sums are read at the end of an epoch, and not with fp16, where a
-  // step whose gradients are not finite changes nothing.
+  // So many steps in a row whose gradients overflow are no search for a loss scale: it halves with each of them, and
+  // PyTorch's first one is 2^16.
+  static constexpr int kMostOverflows = 24;
+
+  // Watches the steps from now on. Not on a GPU, whose sums are read at the end of an epoch.
   void begin(const StepState& state);
-  // After a step: whether its loss or its gradient norm is not finite.
-  bool is_tripped(const StepState& state) const {
-    return is_on_ && (bad_steps(state) != seen_ || !has_finite_loss(state));
+  // After a step: whether its loss or its gradient norm is not finite. With a loss scale such a step changes nothing,
+  // and is ordinary: there it has to be the kMostOverflows-th in a row, or have inputs, parameters or buffers that are
+  // not finite.
+  bool trips(const StepState& state, std::span<const Microbatch> microbatches) {
+    return is_on_ && (bad_steps(state) != seen_ || !has_finite_loss(state)) && is_trouble(state, microbatches);
   }
+  // After a step that tripped.
+  bool has_overflowed() const { return overflows_ >= kMostOverflows; }
 
  private:
+  bool is_trouble(const StepState& state, std::span<const Microbatch> microbatches);
   static std::int64_t bad_steps(const StepState& state);
   static bool has_finite_loss(const StepState& state);
 
-  bool is_on_ = false;
+  bool is_on_ = false, scales_ = false;
   std::int64_t seen_ = 0;
+  std::int64_t steps_ = 0;  // at the last overflow
+  int overflows_ = 0;       // in a row
 };
 
 // The first tensor of the step's inputs, or else of the state, that holds a number which is not finite:

@@ -13,6 +13,7 @@
 #include "base/signal_point.h"
 #include "base/text/rounding.h"
 #include "device/profiler.h"
+#include "step/finite_watch.h"
 #include "tolaria/epoch_trainer.h"
 #include "tolaria/evaluation/measure.h"
 #include "tolaria/growth/growth.h"
@@ -27,11 +28,19 @@ using base::LedgerScope;
 using base::Owner;
 using step::StepMetrics;
 
-std::string divergence(const StepMetrics& metrics, const Measurements& measured) {
+std::string why_diverged(const StepMetrics& metrics, const Measurements& measured) {
   if (metrics.steps == 0) return "no step of the epoch could be trained; tolaria.step_skipped says why";
   if (!std::isfinite(metrics.loss)) return "the training loss is not finite";
   if (!std::isfinite(measured.running.loss)) return "the validation loss is not finite";
   return {};
+}
+
+// With the first tensor that is not finite, where one is.
+std::string divergence(const StepMetrics& metrics, const Measurements& measured, const step::StepState& state) {
+  std::string reason = why_diverged(metrics, measured);
+  if (reason.empty()) return reason;
+  if (const auto tensor = step::first_not_finite(state, {}); !tensor.empty()) reason += "; nor is " + tensor;
+  return reason;
 }
 
 class EpochLoop {
@@ -43,7 +52,7 @@ class EpochLoop {
         end_(run.facts, run.progress, run.saver, run.outbox),
         safety_(evaluation_, run.progress, run.saver, run.outbox, end_),
         trainer_(run, safety_.good_state()),
-        growth_(evaluation_, run.policy, log_, run.data.probe, run.at_the_end),
+        growth_(evaluation_, run.policy, log_, run.saver, run.data.probe, run.at_the_end),
         reporter_(run.facts, run.progress, run.model, run.outbox, run.ledger) {}
 
   RunOutcome run();
@@ -172,7 +181,7 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
 
   const bool is_save_due =
       (better && config().checkpoint.keep_best) || run_.saver.is_due_after_epoch() || safety_.needs_checkpoint();
-  if (is_save_due && safety_.is_worth_saving()) run_.saver.save();
+  is_save_due&& safety_.is_worth_saving() ? run_.saver.save() : run_.saver.report_results();
   safety_.check_times(trained->train_ms, hook_ms);
   reporter_.report(results, {run_.policy.figures(), growth_.figures(), safety_.good_state().figures(),
                              safety_.emergency_figures(), run_.saver.figures(), hook_ms});
@@ -196,14 +205,14 @@ StepMetrics EpochLoop::read_metrics() {
 // The growing seeds' changes are undone, so there is nothing to report.
 std::optional<RunOutcome> EpochLoop::undo_trouble(StepMetrics& metrics, Measurements& measured) {
   GoodState& good_state = safety_.good_state();
-  std::string reason = divergence(metrics, measured);
+  std::string reason = divergence(metrics, measured, run_.model.state);
   if (reason.empty()) reason = good_state.loss_explosion(measured);
   if (reason.empty()) return std::nullopt;
   if (auto outcome = safety_.go_before_epoch(reason)) return outcome;
   if (!good_state.has_growing_seeds() || !good_state.put_back(reason)) return safety_.fail_epoch(reason);
   hold_restored();
   good_state.measure_again(reason, metrics, measured);
-  reason = divergence(metrics, measured);
+  reason = divergence(metrics, measured, run_.model.state);
   return reason.empty() ? std::nullopt : std::optional(safety_.fail_epoch(reason));
 }
 

@@ -1,5 +1,6 @@
 #include "tolaria/epoch_trainer.h"
 
+#include <fmt/core.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -30,10 +31,14 @@ constexpr int kSteadySteps = 16;
 
 constexpr auto kDrillDelay = std::chrono::seconds(2);
 
-BadStep bad_step(std::int64_t step, const step::StepState& state, const std::vector<Microbatch>& microbatches) {
+BadStep bad_step(std::int64_t step, const step::StepState& state, const std::vector<Microbatch>& microbatches,
+                 const step::FiniteWatch& watch) {
   const auto tensor = step::first_not_finite(state, microbatches);
-  return {step, tensor.empty() ? "the loss or the gradient of a step is not finite" : tensor + " is not finite",
-          tensor.starts_with("batch.")};
+  std::string reason = tensor.empty() ? "the loss or the gradient of a step is not finite" : tensor + " is not finite";
+  if (tensor.empty() && watch.has_overflowed()) {
+    reason = fmt::format("the gradients of {} steps in a row overflow", step::FiniteWatch::kMostOverflows);
+  }
+  return {step, std::move(reason), tensor.starts_with("batch.")};
 }
 
 // The same samples in smaller microbatches: the step's loss is the mean over all of them, whatever their sizes.
@@ -121,8 +126,8 @@ std::optional<BadStep> EpochTrainer::run_step(const std::vector<Microbatch>& mic
   if (watched) runner_.record_step_time(clock.now() - begin);
   if (run_.step_times) run_.step_times->push_back({begin, clock.now()});
   recorder_.end(microbatches, run_.facts.learning_rate(step) * rate_factor, {runner_.figures().in_use, runner_.bits()});
-  if (!watch_.is_tripped(run_.model.state)) return std::nullopt;
-  BadStep bad = tolaria::bad_step(step, run_.model.state, used);
+  if (!watch_.trips(run_.model.state, used)) return std::nullopt;
+  BadStep bad = tolaria::bad_step(step, run_.model.state, used, watch_);
   if (run_.bundles) run_.bundles->keep(bad, used, runner_.figures().in_use);
   return bad;
 }

@@ -127,8 +127,9 @@ class GrowingModel {
     made.seed_operation->blueprint_id = blueprint;
     return made;
   }
-  tolaria::AppliedCommand apply(const leyline::AdaptationCommand& wanted) {
-    auto done = tolaria::apply_command(*model, wanted, probe.to(device_), 1);
+  tolaria::AppliedCommand apply(const leyline::AdaptationCommand& wanted,
+                                const std::optional<tolaria::DiskRoom>& disk = {}) {
+    auto done = tolaria::apply_command(*model, wanted, probe.to(device_), 1, disk);
     step::follow_training_gates(*model);
     return done;
   }

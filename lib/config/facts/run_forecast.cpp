@@ -75,8 +75,7 @@ std::int64_t state_copies(const RunConfig& config) {
   const bool grows = config.growth.enabled && config.policy.kind != PolicyKind::kNone;
   const bool has_control = grows && config.growth.gates.evidence == Evidence::kControl;
   const bool goes_back = config.safety.most_skipped_steps > 0 || config.safety.most_rate_cuts > 0;
-  const bool keeps_state = grows || (goes_back && config.device.precision != Precision::kFp16);
-  return (keeps_state ? 1 : 0) + (config.step.lane == Lane::kEager ? 0 : kLaneCopies) + (has_control ? 1 : 0);
+  return (grows || goes_back ? 1 : 0) + (config.step.lane == Lane::kEager ? 0 : kLaneCopies) + (has_control ? 1 : 0);
 }
 
 struct Network {

@@ -4,6 +4,7 @@
 
 #include "base/interrupt.h"
 #include "base/names.h"
+#include "base/signal_point.h"
 #include "leyline/telemetry.h"
 
 namespace esper::lanes {
@@ -87,6 +88,7 @@ std::optional<CompileOutcome> CompileQueue::poll(const std::string& key) {
 }
 
 CompileWait CompileQueue::wait(const std::string& key) {
+  base::fault::signal_point("tolaria.compiling");
   CompileWait wait = wait_for(services_, key);
   if (wait.outcome) {
     finish(*wait.outcome);

@@ -2,9 +2,8 @@
 
 namespace esper::step {
 
-LossScale make_loss_scale(torch::ScalarType compute_type, torch::Device device) {
+LossScale make_loss_scale(torch::Device device) {
   LossScale result;
-  if (compute_type != torch::kHalf) return result;
   const auto options = torch::dtype(torch::kFloat32).device(device);
   result.scale = at::full({}, result.policy.initial_scale, options);
   result.growth_tracker = at::zeros({}, options.dtype(torch::kInt32));

@@ -1,7 +1,8 @@
 #pragma once
 // Loss scaling for fp16 (PyTorch's GradScaler): the loss is multiplied before the backward pass so that small gradients
 // survive, gradients are divided once per step, and a step with a non-finite gradient is undone and halves the scale.
-// bf16 and fp32 have the range they need and never scale. Nothing here reads the device.
+// bf16 and fp32 have the range they need; a run that goes over to fp32 keeps its scale, as part of its state. Nothing
+// here reads the device.
 
 #include <torch/types.h>
 
@@ -30,8 +31,8 @@ struct LossScale {
   bool enabled() const { return scale.defined(); }
 };
 
-// Enabled for Half only.
-LossScale make_loss_scale(torch::ScalarType compute_type, torch::Device device);
+// An enabled one.
+LossScale make_loss_scale(torch::Device device);
 // `whose`: appended to the names; empty, or "." and a group's id.
 void append_named(const LossScale& loss_scale, const std::string& whose, std::vector<kasmina::NamedTensor>& out);
 

@@ -50,6 +50,8 @@ class CheckpointStore {
   // Gives that space up: how many bytes it was. Throws IoError.
   std::uint64_t give_up_space() { return reserve_.release(); }
   std::uint64_t kept_space() const { return reserve_.bytes(); }
+  // Without what is kept. Throws IoError.
+  std::uint64_t free_space() { return files_.free_bytes(folder_); }
 
   // Excludes a checkpoint that restore_newest skipped and left in place, since it may be intact: from now on it is
   // neither counted nor deleted.

@@ -10,6 +10,7 @@
 #include <new>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "base/interrupt.h"
 
@@ -22,24 +23,31 @@ using Urgency = CheckpointWriter::Urgency;
 
 constexpr Duration kGlance = std::chrono::milliseconds(20);  // how often a wait looks for a signal
 
-struct Job {
-  std::optional<CheckpointImage> image;  // else a record:
+struct ImageToSave {
+  CheckpointImage image;
   Rank rank = Rank::kOrdinary;
-  std::string record;                               // of the journal
-  std::optional<leyline::DecisionLine> decision{};  // of the log of decisions
-  Urgency urgency = Urgency::kOrdinary;             // of an image
+  Urgency urgency = Urgency::kOrdinary;
 };
+struct SpaceToKeep {
+  std::uint64_t bytes = 0;
+};
+// The text is a record of the journal, the line one of the log of decisions.
+using Job = std::variant<ImageToSave, SpaceToKeep, std::string, leyline::DecisionLine>;
 
-// Where the disk is full, the last save takes the space that was kept for it.
-CheckpointStore::Published publish(CheckpointStore& store, const Job& job, SaveResult& result) {
+bool is_image(const Job& job) { return std::holds_alternative<ImageToSave>(job); }
+bool is_record(const Job& job) { return !is_image(job) && !std::holds_alternative<SpaceToKeep>(job); }
+
+// Where the disk is full, the space that was kept goes to the last save, and to a run's first.
+CheckpointStore::Published publish(CheckpointStore& store, const ImageToSave& job, SaveResult& result) {
+  const bool may_take_kept = job.urgency == Urgency::kLast || store.entries().empty();
   try {
-    return store.publish(*job.image, job.rank);
+    return store.publish(job.image, job.rank);
   } catch (const base::IoError& error) {
-    if (job.urgency != Urgency::kLast || !error.out_of_space()) throw;
+    if (!may_take_kept || !error.out_of_space()) throw;
     result.released = store.give_up_space();
     if (result.released == 0) throw;
   }
-  return store.publish(*job.image, job.rank);
+  return store.publish(job.image, job.rank);
 }
 
 // Of its tensors, which are nearly all of it.
@@ -49,16 +57,16 @@ std::uint64_t bytes_of(const CheckpointImage& image) {
   return bytes;
 }
 
-void save(CheckpointStore& store, const Job& job, SaveResult& result) {
-  result.info = job.image->info;
-  if (const auto bad = first_not_finite(*job.image); !bad.empty()) {
+void perform(CheckpointStore& store, const ImageToSave& job, SaveResult& result) {
+  result.info = job.image.info;
+  if (const auto bad = first_not_finite(job.image); !bad.empty()) {
     result.not_finite = true;
     result.problem = bad + " is not finite; such a state is not saved";
     return;
   }
   // The network may have grown since. Where nothing is kept yet, a first checkpoint is worth more.
   if (job.urgency == Urgency::kOrdinary && store.kept_space() > 0) {
-    result.not_reserved = store.keep_space(bytes_of(*job.image));
+    result.not_reserved = store.keep_space(bytes_of(job.image));
   }
   const auto published = publish(store, job, result);
   result.path = published.entry.path;
@@ -70,25 +78,46 @@ void save(CheckpointStore& store, const Job& job, SaveResult& result) {
   }
 }
 
-// Empty for a record that was written.
+void perform(CheckpointStore& store, const SpaceToKeep& space, SaveResult& result) {
+  result.kind = SaveResult::Kind::kSpace;
+  result.not_reserved = store.keep_space(space.bytes);
+}
+
+template <class Record>
+void perform(CheckpointStore& store, const Record& record, SaveResult& result) {
+  result.kind = SaveResult::Kind::kRecords;
+  store.record(record);
+}
+
+// Empty: there is nothing to report.
 std::optional<SaveResult> perform(CheckpointStore& store, const Job& job, const base::Clock& clock) {
   SaveResult result;
   const auto begin = clock.now();
   try {
-    if (!job.image) {
-      result.kind = SaveResult::Kind::kNote;
-      job.decision ? store.record(*job.decision) : store.record(job.record);
-      return std::nullopt;
-    }
-    save(store, job, result);
+    std::visit([&](const auto& one) { perform(store, one, result); }, job);
+    if (!is_image(job) && result.not_reserved.empty()) return std::nullopt;
   } catch (const base::IoError& error) {
     result.problem = error.what();
     result.out_of_space = error.out_of_space();
   } catch (const std::exception& error) {
     result.problem = error.what();
   }
+  if (is_record(job)) result.lost_records = 1;
   result.save_ms = std::chrono::duration<double, std::milli>(clock.now() - begin).count();
   return result;
+}
+
+std::uint64_t bytes_of(const Job& job, const std::optional<SaveResult>& result) {
+  if (const auto* space = std::get_if<SpaceToKeep>(&job)) return space->bytes;
+  return result && result->bytes > 0 ? result->bytes : bytes_of(std::get<ImageToSave>(job).image);
+}
+
+std::optional<DiskRoom> room_of(CheckpointStore& store, std::uint64_t checkpoint_bytes) {
+  try {
+    return DiskRoom{store.free_space() + store.kept_space(), checkpoint_bytes};
+  } catch (const base::IoError&) {
+    return std::nullopt;
+  }
 }
 
 // What is kept for a last save is of no use after it; a file that cannot be removed is found by the next process.
@@ -123,6 +152,7 @@ struct CheckpointWriter::State {
   std::deque<Job> queue;
   std::vector<SaveResult> results;
   std::vector<CheckpointEntry> published;  // the store's list
+  std::optional<DiskRoom> room;
   bool busy = false, stopping = false, ended = false;
   bool saving = false;  // busy with an image
 
@@ -135,11 +165,13 @@ struct CheckpointWriter::State {
       const Job job = std::move(queue.front());
       queue.pop_front();
       busy = true;
-      saving = job.image.has_value();
+      saving = is_image(job);
       lock.unlock();
       auto result = perform(store, job, clock);
+      const auto new_room = is_record(job) ? std::nullopt : room_of(store, bytes_of(job, result));
       lock.lock();
-      if (result) results.push_back(std::move(*result));
+      if (!is_record(job)) room = new_room;
+      if (result) add(std::move(*result));
       try {
         published = store.entries();
       } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
@@ -154,8 +186,16 @@ struct CheckpointWriter::State {
     ended = true;
     changed.notify_all();
   }
-  bool has_image() const {
-    return std::ranges::any_of(queue, [](const Job& job) { return job.image.has_value(); });
+  bool has_image() const { return std::ranges::any_of(queue, is_image); }
+  // Lost records in a row are one result. The caller holds the mutex.
+  void add(SaveResult result) {
+    const bool are_more =
+        result.lost_records > 0 && !results.empty() && results.back().kind == SaveResult::Kind::kRecords;
+    if (are_more) {
+      results.back().lost_records += result.lost_records;
+    } else {
+      results.push_back(std::move(result));
+    }
   }
 };
 
@@ -184,22 +224,34 @@ CheckpointWriter::Handover CheckpointWriter::submit(CheckpointImage image, Rank 
     const bool ends_run = urgency == Urgency::kOrdinary && base::Interrupt::requested() != 0;
     if (ends_run || clock_.now() >= end) return Handover::kBusy;
   }
-  state_->queue.push_back({std::move(image), rank, {}, {}, urgency});
+  state_->queue.emplace_back(ImageToSave{std::move(image), rank, urgency});
   state_->changed.notify_all();
   return Handover::kTaken;
 }
 
-void CheckpointWriter::record(std::string json_text) {
+void CheckpointWriter::keep_space(std::uint64_t bytes) {
   const std::lock_guard lock(state_->mutex);
-  state_->queue.push_back({std::nullopt, Rank::kOrdinary, std::move(json_text)});
+  state_->queue.emplace_back(SpaceToKeep{bytes});
   state_->changed.notify_all();
 }
 
-void CheckpointWriter::record(leyline::DecisionLine decision) {
+template <class Record>
+void CheckpointWriter::enqueue(Record record) {
   const std::lock_guard lock(state_->mutex);
-  state_->queue.push_back({std::nullopt, Rank::kOrdinary, {}, std::move(decision)});
+  if (state_->queue.size() >= kMostRecords) {
+    SaveResult lost;
+    lost.kind = SaveResult::Kind::kRecords;
+    lost.problem = "the disk does not answer, and too many records wait for it";
+    lost.lost_records = 1;
+    return state_->add(std::move(lost));
+  }
+  state_->queue.emplace_back(std::move(record));
   state_->changed.notify_all();
 }
+
+void CheckpointWriter::record(std::string json_text) { enqueue(std::move(json_text)); }
+
+void CheckpointWriter::record(leyline::DecisionLine decision) { enqueue(std::move(decision)); }
 
 bool CheckpointWriter::flush() {
   std::unique_lock lock(state_->mutex);
@@ -216,6 +268,11 @@ std::vector<SaveResult> CheckpointWriter::take_results() {
 std::vector<CheckpointEntry> CheckpointWriter::checkpoints() const {
   const std::lock_guard lock(state_->mutex);
   return state_->published;
+}
+
+std::optional<DiskRoom> CheckpointWriter::disk_room() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->room;
 }
 
 }  // namespace esper::tolaria

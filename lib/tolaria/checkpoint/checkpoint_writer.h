@@ -2,29 +2,32 @@
 // Writes checkpoints on its own thread: the training thread only copies tensors and hands them over.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
+#include "tolaria/checkpoint/disk_room.h"
 
 namespace esper::tolaria {
 
 // The result of one save, for the training thread to report.
 struct SaveResult {
-  enum class Kind { kCheckpoint, kNote } kind = Kind::kCheckpoint;  // a record has a result only if it failed
-  CheckpointInfo info;                                              // kCheckpoint
-  std::string path;                                                 // empty: not saved
-  std::uint64_t bytes = 0;                                          // 0 with a path: it was on the disk already
-  double save_ms = 0;                                               // on the writer's thread
-  std::string problem;                                              // why not saved
-  bool not_finite = false;     // the state holds a number that is NaN or infinite: the run has diverged
-  bool out_of_space = false;   // the disk is full: saving pauses, training continues
-  std::string not_deleted;     // saved, but a superseded one was not deleted, and why
-  std::string not_rotated;     // saved, but the journal began no new file, and why
-  std::string not_reserved;    // saved, but no space could be kept for the next one, and why
-  std::uint64_t released = 0;  // bytes of the space that was kept, given up for this one
+  enum class Kind { kCheckpoint, kRecords, kSpace } kind = Kind::kCheckpoint;  // the others: only if they failed
+  CheckpointInfo info;                                                         // kCheckpoint
+  std::string path;                                                            // empty: not saved
+  std::uint64_t bytes = 0;        // 0 with a path: it was on the disk already
+  double save_ms = 0;             // on the writer's thread
+  std::string problem;            // why not saved; of records: why the first was lost
+  std::int64_t lost_records = 0;  // kRecords
+  bool not_finite = false;        // the state holds a number that is NaN or infinite: the run has diverged
+  bool out_of_space = false;      // the disk is full: saving pauses, training continues
+  std::string not_deleted;        // saved, but a superseded one was not deleted, and why
+  std::string not_rotated;        // saved, but the journal began no new file, and why
+  std::string not_reserved;       // no space could be kept for the last save, and why
+  std::uint64_t released = 0;     // bytes of the space that was kept, given up for this one
 };
 
 class CheckpointWriter {
@@ -43,8 +46,10 @@ class CheckpointWriter {
   // Hands over an image, waiting for an earlier one to be written, at most until the deadline (kBusy: not accepted),
   // and an ordinary one until a signal asks the run to stop.
   Handover submit(CheckpointImage image, CheckpointStore::Rank rank, Urgency urgency = Urgency::kOrdinary);
+  // Keeps space on the disk for a last save of so many bytes, once what was handed over before is written.
+  void keep_space(std::uint64_t bytes);
   // Appends a record to the run's journal, in order with the saves. A record that cannot be written is lost, with a
-  // result.
+  // result; so is one that comes while kMostRecords wait for a disk that hangs.
   void record(std::string json_text);
   // The same for the run's log of decisions.
   void record(leyline::DecisionLine decision);
@@ -54,9 +59,15 @@ class CheckpointWriter {
   std::vector<SaveResult> take_results();
   // Published checkpoints, oldest first, as of the last completed save.
   std::vector<CheckpointEntry> checkpoints() const;
+  // As of the last completed save or keep_space(); empty before, and where the disk could not be asked.
+  std::optional<DiskRoom> disk_room() const;
+
+  static constexpr std::size_t kMostRecords = 4096;
 
  private:
   struct State;
+  template <class Record>
+  void enqueue(Record record);
   std::shared_ptr<State> state_;
   base::Clock clock_;
   base::Duration deadline_;

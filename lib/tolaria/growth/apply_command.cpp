@@ -7,7 +7,7 @@
 #include "kasmina/command/command_form.h"
 #include "kasmina/network/network_tensors.h"
 #include "tolaria/growth/fold_state.h"
-#include "tolaria/growth/graft_memory.h"
+#include "tolaria/growth/graft_room.h"
 
 namespace esper::tolaria {
 
@@ -33,6 +33,18 @@ std::string lack_of_host_memory(std::int64_t elements) {
   return lack();
 }
 
+// What the grown network lacks, as a code and a reason; an empty code: nothing.
+struct Lack {
+  std::string code, reason;
+};
+Lack lack_for(std::int64_t added, torch::Device device, const std::optional<DiskRoom>& disk) {
+  if (added <= 0) return {};
+  const std::string of_memory = device.is_cpu() ? lack_of_host_memory(added) : "";
+  if (!of_memory.empty()) return {"out_of_memory", of_memory};
+  const std::string of_disk = disk ? lack_of_disk(added, *disk) : "";
+  return of_disk.empty() ? Lack{} : Lack{"out_of_space", of_disk};
+}
+
 AppliedCommand refusal(const leyline::AdaptationCommand& command, const std::exception& error) {
   const std::string lack = device::out_of_memory_message(error);
   if (lack.empty()) throw;
@@ -44,7 +56,7 @@ AppliedCommand refusal(const leyline::AdaptationCommand& command, const std::exc
 }  // namespace
 
 AppliedCommand apply_command(Model& model, const leyline::AdaptationCommand& command, const torch::Tensor& probe,
-                             std::uint64_t now_ns) {
+                             std::uint64_t now_ns, const std::optional<DiskRoom>& disk) {
   const auto version = model.network.structure_version();
   const std::int64_t elements = elements_of(model);
   const StepState state =
@@ -62,11 +74,10 @@ AppliedCommand apply_command(Model& model, const leyline::AdaptationCommand& com
     change.commit();
     return done;
   }
-  const std::int64_t added = elements_of(model) - elements;
-  const auto lack = model.state.device.is_cpu() ? lack_of_host_memory(added) : "";
-  if (!lack.empty()) {
+  const auto [code, reason] = lack_for(elements_of(model) - elements, model.state.device, disk);
+  if (!code.empty()) {
     change.roll_back();
-    done.events = {kasmina::refusal_of(command, "out_of_memory", lack)};
+    done.events = {kasmina::refusal_of(command, code, reason)};
     return done;
   }
   try {

@@ -1,4 +1,4 @@
-#include "tolaria/growth/graft_memory.h"
+#include "tolaria/growth/graft_room.h"
 
 #include <fmt/core.h>
 
@@ -10,6 +10,13 @@ std::string lack_of_memory(std::int64_t elements, const base::MemoryRoom& room) 
   if (need <= usable) return {};
   return fmt::format("{} parameters more need about {}, and {} can be used ({})", elements, base::mebibytes(need),
                      base::mebibytes(usable), room.limit);
+}
+
+std::string lack_of_disk(std::int64_t elements, const DiskRoom& room) {
+  const std::uint64_t need = room.checkpoint_bytes + static_cast<std::uint64_t>(elements * kSavedBytesPerElement);
+  if (need <= room.usable_bytes) return {};
+  return fmt::format("a checkpoint with {} parameters more takes about {} KiB, and the disk has {} KiB", elements,
+                     need >> 10, room.usable_bytes >> 10);
 }
 
 }  // namespace esper::tolaria

@@ -1,11 +1,13 @@
 #pragma once
 // Whether the memory for a grown network is there, before it is taken: a kernel that runs out of memory kills the
-// process instead of refusing. Pure; any thread.
+// process instead of refusing. And the disk for its checkpoints: a run that cannot be saved loses what it learns. Pure;
+// any thread.
 
 #include <cstdint>
 #include <string>
 
 #include "base/memory_room.h"
+#include "tolaria/checkpoint/disk_room.h"
 
 namespace esper::tolaria {
 
@@ -15,5 +17,11 @@ inline constexpr std::int64_t kBytesPerElement = 48;
 
 // Why so many further elements do not fit into seven eighths of the room, as text; empty: they fit.
 std::string lack_of_memory(std::int64_t elements, const base::MemoryRoom& room);
+
+// What each takes in a checkpoint, from above: itself, two moments, an average.
+inline constexpr std::int64_t kSavedBytesPerElement = 16;
+
+// Why a checkpoint with so many further elements does not fit on the disk, as text; empty: it fits.
+std::string lack_of_disk(std::int64_t elements, const DiskRoom& room);
 
 }  // namespace esper::tolaria

@@ -70,13 +70,14 @@ leyline::TelemetryEvent control_event(const LifecycleEvent& graft, const RunProg
 
 }  // namespace
 
-Growth::Growth(const Evaluation& evaluation, tamiyo::RunPolicy& policy, LifecycleLog& log, torch::Tensor probe,
-               AtTheEnd at_the_end)
+Growth::Growth(const Evaluation& evaluation, tamiyo::RunPolicy& policy, LifecycleLog& log, const Saver& saver,
+               torch::Tensor probe, AtTheEnd at_the_end)
     : evaluation_(evaluation),
       facts_(evaluation.facts),
       model_(evaluation.model),
       policy_(policy),
       log_(log),
+      saver_(saver),
       probe_(std::move(probe)),
       at_the_end_(at_the_end) {}
 
@@ -172,7 +173,7 @@ EpochEnd Growth::apply(RunProgress& progress, const leyline::Decision& decision)
       }
     }
     const auto begin = facts_.clock.now();
-    const auto done = apply_command(model_, command, probe_, now_ns);
+    const auto done = apply_command(model_, command, probe_, now_ns, saver_.disk_room());
     if (done.structure_changed) ++figures_.optimizer_rebuilds;
     log_.report(done.events, done.change, {format_cause(command, decision), milliseconds(facts_.clock.now() - begin)});
     const bool is_rejected = report_rejection(command, done.events);

@@ -29,8 +29,8 @@ enum class EpochEnd { kComplete, kInterrupted };
 class Growth {
  public:
   // probe: on the device; grafts are measured on it. Borrows what `evaluation` refers to, and the others.
-  Growth(const Evaluation& evaluation, tamiyo::RunPolicy& policy, LifecycleLog& log, torch::Tensor probe,
-         AtTheEnd at_the_end);
+  Growth(const Evaluation& evaluation, tamiyo::RunPolicy& policy, LifecycleLog& log, const Saver& saver,
+         torch::Tensor probe, AtTheEnd at_the_end);
   Growth(const Growth&) = delete;
   Growth& operator=(const Growth&) = delete;
 
@@ -79,6 +79,7 @@ class Growth {
   step::Model& model_;
   tamiyo::RunPolicy& policy_;
   LifecycleLog& log_;
+  const Saver& saver_;
   torch::Tensor probe_;
   AtTheEnd at_the_end_;
   GrowthFigures figures_;

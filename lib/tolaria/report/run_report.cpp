@@ -41,6 +41,20 @@ TelemetryEvent started_event(const Run& run, const RunStart& start) {
                 {"config_hash", base::hash_text(config::config_hash(config))}});
 }
 
+void report_forecast(const Run& run, const RunStart& start) {
+  for (const auto& [resource, needed, available, reason] : start.shortages) {
+    run.outbox.emit(event("tolaria.shortage_forecast"_event, Level::kWarning,
+                          {{"resource", resource}, {"needed", needed}, {"available", available}, {"reason", reason}}));
+  }
+}
+
+// A run that goes on elsewhere goes on with the same state, and from there on with other roundings.
+void report_other_numerics(const Run& run, const RunStart& start) {
+  if (start.computed_on.empty() || start.computed_on == run.facts.computed_on) return;
+  run.outbox.emit(event("tolaria.numerics_changed"_event, Level::kWarning,
+                        {{"before", start.computed_on}, {"now", run.facts.computed_on}}));
+}
+
 // The decisions to come are this process's, by this run file.
 void record_decision_process(const Run& run) {
   const auto& config = run.facts.config;
@@ -78,6 +92,8 @@ void report_start(const Run& run, const RunStart& start) {
                           {{"count", std::to_string(run.facts.skipped_samples)}}));
   }
   report_missing_classes(run);
+  report_forecast(run, start);
+  report_other_numerics(run, start);
   run.saver.record(start_record(resumed ? "resumed" : "started",
                                 {run.progress.step, run.progress.epoch, run.facts.training_hash},
                                 kasmina::topology_of(run.model.network.save_topology())));

@@ -12,11 +12,20 @@
 
 namespace esper::tolaria {
 
+// What the run may need more of than there is, by its forecast.
+struct Shortage {
+  std::string resource;           // "memory", "disk"
+  std::string needed, available;  // "1.2 GiB", for people
+  std::string reason;             // what it consists of, and what limits it
+};
+
 struct RunStart {
   enum class Kind { kNew, kResumed } kind = Kind::kNew;
   std::string run_dir{};
   std::string checkpoint{};                  // kResumed: its path; empty: from the beginning
   std::vector<RefusedCheckpoint> refused{};  // newer ones that were rejected
+  std::string computed_on{};                 // kResumed: device::numerics_of() of its checkpoint, where it has one
+  std::vector<Shortage> shortages{};
 };
 
 // Before the first step. Sends its events at once.

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/text/joined.h"
+#include "storage/journal.h"
 #include "storage/published_folder.h"
 #include "tolaria/checkpoint/growth_check.h"
 #include "tolaria/run/no_checkpoint.h"
@@ -48,6 +50,7 @@ base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& targ
   policy.restore(controller);
   point.progress = progress;
   point.preprocessing = image.preprocessing;
+  point.computed_on = image.run.value("computed_on", "");
   point.model = std::move(model);
   return {};
 }
@@ -61,6 +64,24 @@ base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& targ
                   run, reasons, run));
 }
 
+// Whether the run, as its journal says, went back to before each of its checkpoints, and did not save since.
+bool went_back_to_its_beginning(base::FileSystem& files, const std::string& journal_path) {
+  std::set<std::int64_t> saved;  // steps
+  bool went_back = false;
+  storage::scan_journal(files, journal_path, [&](std::string_view text) {
+    if (text.find(R"("checkpoint")") == std::string_view::npos && text.find(R"("reaction")") == std::string_view::npos)
+      return;
+    const auto record = nlohmann::json::parse(text, nullptr, false);
+    if (!record.is_object() || !record.contains("step") || !record["step"].is_number_integer()) return;
+    const auto step = record["step"].get<std::int64_t>();
+    if (record.value("what", "") == "checkpoint") saved.insert(step);
+    if (record.value("what", "") != "reaction") return;
+    saved.erase(saved.upper_bound(step), saved.end());
+    went_back = true;
+  });
+  return went_back && saved.empty();
+}
+
 // A fork that was interrupted before its checkpoint existed would start from nothing; and training from step 0 in the
 // folder of a run with progress would replace that run.
 void reject_restart(base::FileSystem& files, const std::string& run) {
@@ -69,6 +90,7 @@ void reject_restart(base::FileSystem& files, const std::string& run) {
     if (note.what != "forked") continue;
     fail(fmt::format("{} was forked from {}, but its checkpoint is missing; fork again", run, note.parent));
   }
+  if (went_back_to_its_beginning(files, run + "/journal")) return;
   if (const auto why = lost_checkpoints(files, run); !why.empty()) fail(why);
 }
 

@@ -23,6 +23,7 @@ struct ResumePoint {
   RunProgress progress;
   std::string checkpoint;                  // path; empty: from the beginning
   std::string preprocessing;               // its data::Preprocessing as text; empty where it has none
+  std::string computed_on;                 // its device::numerics_of(); empty where it has none
   std::vector<RefusedCheckpoint> refused;  // newer ones that were rejected
   std::string unchecked;  // why its network could not be compared with the journal (a warning), or empty
 };

@@ -25,6 +25,7 @@ struct RunFacts {
   std::vector<std::string> classes_without_samples = {};  // that no training sample has
   std::int64_t num_classes = 0;                           // of a classifier; 0: of another task
   std::string preprocessing = {};  // text of data::Preprocessing, which checkpoints keep; empty: none
+  std::string computed_on = {};    // device::numerics_of()
   base::Clock clock{};
   base::Duration started{};  // of this process, monotonic
 

@@ -28,6 +28,13 @@ CheckpointInfo state_of(const SaveSource& source) {
   return {source.progress.step, source.progress.epoch, source.facts.training_hash};
 }
 
+// Of its tensors, which are nearly all of a checkpoint.
+std::uint64_t bytes_of(const SaveSource& source) {
+  std::uint64_t bytes = 0;
+  for (const auto& [id, tensor] : step::all_tensors(source.model, source.facts.device)) bytes += tensor.nbytes();
+  return bytes;
+}
+
 CheckpointImage image_of(const SaveSource& source) {
   CheckpointImage image;
   image.info = state_of(source);
@@ -42,7 +49,8 @@ CheckpointImage image_of(const SaveSource& source) {
   image.run = {{"progress", to_json(progress)},
                {"topology", std::move(topology)},
                {"topology_hash", std::move(hash)},
-               {"controller", source.policy.state()}};
+               {"controller", source.policy.state()},
+               {"computed_on", source.facts.computed_on}};
   return image;
 }
 
@@ -66,14 +74,15 @@ Saver::Saver(const SaveSource& source, CheckpointWriter& writer, Outbox& outbox,
              leyline::Progress& display)
     : source_(source), writer_(writer), outbox_(outbox), ledger_(ledger), display_(display) {
   if (source.progress.step > 0) saved_ = state_of(source);
+  writer_.keep_space(bytes_of(source));
 }
 
 CheckpointImage Saver::image() const { return image_of(source_); }
 
 bool Saver::is_saved() const { return saved_ == state_of(source_); }
 
-void Saver::report_lost_record(const SaveResult& result) {
-  ++figures_.lost_records;
+void Saver::report_lost_records(const SaveResult& result) {
+  figures_.lost_records += result.lost_records;
   if (std::exchange(journal_failing_, true)) return;
   outbox_.emit(event("tolaria.journal_failed"_event, Level::kWarning, {{"reason", result.problem}}));
 }
@@ -132,10 +141,15 @@ void Saver::report_failed(const SaveResult& result) {
 
 void Saver::report_results() {
   for (const auto& result : writer_.take_results()) {
-    if (result.kind == SaveResult::Kind::kNote) {
-      report_lost_record(result);
-    } else {
-      result.path.empty() ? report_failed(result) : report_saved(result);
+    switch (result.kind) {
+      case SaveResult::Kind::kRecords:
+        report_lost_records(result);
+        break;
+      case SaveResult::Kind::kSpace:
+        report_space(result);
+        break;
+      case SaveResult::Kind::kCheckpoint:
+        result.path.empty() ? report_failed(result) : report_saved(result);
     }
   }
 }

@@ -38,7 +38,8 @@ struct SaveFigures {
 
 class Saver {
  public:
-  // Borrows its arguments. A source that has already trained comes from a checkpoint, and counts as saved.
+  // Borrows its arguments. A source that has already trained comes from a checkpoint, and counts as saved. From here on
+  // space for a last save is kept on the disk.
   Saver(const SaveSource& source, CheckpointWriter& writer, Outbox& outbox, base::Ledger& ledger,
         leyline::Progress& display);
   Saver(const Saver&) = delete;
@@ -47,6 +48,8 @@ class Saver {
   // Copies the run's state and hands it to the writer; marks it as the best if the epoch that just ended is. If the
   // writer is still busy at its deadline, the save is skipped and reported.
   void save(CheckpointWriter::Urgency urgency = CheckpointWriter::Urgency::kOrdinary);
+  // Reports what the writer has done since the last report, as each save does.
+  void report_results();
   // Copies the run's state for the saves to come, until release(): what follows may be given up.
   void hold();
   void release() { held_.reset(); }
@@ -74,6 +77,7 @@ class Saver {
   const SaveFigures& figures() const { return figures_; }
   // As of the last completed save.
   std::vector<CheckpointEntry> checkpoints() const { return writer_.checkpoints(); }
+  std::optional<DiskRoom> disk_room() const { return writer_.disk_room(); }
 
   // Appends to the run's journal. A record that cannot be written is lost, counted and reported.
   void record(std::string json_text) { writer_.record(std::move(json_text)); }
@@ -81,8 +85,7 @@ class Saver {
   void record(leyline::DecisionLine decision) { writer_.record(std::move(decision)); }
 
  private:
-  void report_results();
-  void report_lost_record(const SaveResult& result);
+  void report_lost_records(const SaveResult& result);
   void report_saved(const SaveResult& result);
   void report_space(const SaveResult& result);
   void report_failed(const SaveResult& result);

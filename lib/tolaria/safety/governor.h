@@ -25,8 +25,8 @@ struct BadStep {
 // What bounds the reactions, besides the record.
 struct ReactionLimits {
   const config::SafetyConfig& config;
-  std::int64_t microbatch = 1;         // samples
-  bool computes_in_fp32 = true;        // fp16 counts as such: its scaler lowers the scale instead
+  std::int64_t microbatch = 1;  // samples
+  bool computes_in_fp32 = true;
   std::int64_t epoch_end = INT64_MAX;  // the first step after the present epoch: later ones do not count yet
 };
 

@@ -19,8 +19,7 @@ using namespace leyline::literals;
 GoodState::Keeps when_to_keep(const RunFacts& facts) {
   const auto& safety = facts.config.safety;
   const bool reacts = safety.most_skipped_steps > 0 || safety.most_rate_cuts > 0;
-  const bool watches = facts.device.is_cpu() && facts.config.device.precision != config::Precision::kFp16;
-  return reacts && watches ? GoodState::Keeps::kAlways : GoodState::Keeps::kWhileSeedsGrow;
+  return reacts && facts.device.is_cpu() ? GoodState::Keeps::kAlways : GoodState::Keeps::kWhileSeedsGrow;
 }
 
 std::string_view Reactions::advice_for(const BadStep& bad) {
@@ -47,7 +46,7 @@ void Reactions::save_earlier_state() {
 Reactions::Next Reactions::react(const BadStep& bad) {
   const std::int64_t epoch_begin = progress_.step - facts_.steps_of(progress_.batch);
   const ReactionLimits limits{facts_.config.safety, facts_.config.data.batch_size,
-                              settings_.compute_type != torch::kBFloat16, epoch_begin + facts_.steps_per_epoch()};
+                              settings_.compute_type == torch::kFloat32, epoch_begin + facts_.steps_per_epoch()};
   const ReactionRecord reaction = next_reaction(bad, progress_.safety, limits);
   const bool is_of_epoch = bad.trouble == Trouble::kBadEpoch;
   if (reaction.reaction == Reaction::kStop) return Next::kStop;

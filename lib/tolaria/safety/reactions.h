@@ -14,8 +14,7 @@
 
 namespace esper::tolaria {
 
-// Single steps are watched on the CPU, and not with fp16 (step/finite_watch.h), and only where something may be done
-// about them.
+// Single steps are watched on the CPU (step/finite_watch.h), and only where something may be done about them.
 GoodState::Keeps when_to_keep(const RunFacts& facts);
 
 class Reactions {

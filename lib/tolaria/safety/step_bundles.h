@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file_system.h"
@@ -38,11 +39,15 @@ class StepBundles {
     if (kept_ && kept_->facts.step == step) cut();
   }
 
- private:
   struct Kept {
     StepFacts facts;
     std::vector<kasmina::NamedTensor> batch;
   };
+  // For a run that is composed anew, and comes to the step again in another composition.
+  std::optional<Kept> let_go() { return std::exchange(kept_, std::nullopt); }
+  void take_over(std::optional<Kept> kept) { kept_ = std::move(kept); }
+
+ private:
   std::string folder() const;
   bool has_room_for(std::int64_t step);
   void cut();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
 #include <iostream>
@@ -167,10 +168,12 @@ TEST_CASE("clean runs raise no alarm") {
   }
 }
 
-TEST_CASE("a run in bf16 goes on in fp32, and stays there when it is resumed") {
+TEST_CASE("a run in bf16 or fp16 goes on in fp32, and stays there when it is resumed") {
+  const std::string precision = GENERATE("bf16", "fp16");
+  CAPTURE(precision);
   const RunRoom room;
   const Words strict =
-      kNoGrowth + Words{"device.precision=bf16", "safety.most_skipped_steps=0", "safety.most_rate_cuts=1"};
+      kNoGrowth + Words{"device.precision=" + precision, "safety.most_skipped_steps=0", "safety.most_rate_cuts=1"};
   // A lower rate, then fp32 from the beginning of the second epoch on.
   const auto stopped = train_with(room, room.run("raised"), strict, "tolaria.nan_input@10x2,tolaria.training.term@60");
   INFO(stopped.err);
@@ -181,7 +184,29 @@ TEST_CASE("a run in bf16 goes on in fp32, and stays there when it is resumed") {
   REQUIRE(enabled.size() >= 24);
   CHECK(enabled.front() == 1);  // the first epoch ended well
   CHECK(std::ranges::count(enabled, 1.0) == 1);
-  CHECK_THAT(contents_of(room.run("raised") / "config.yaml"), ContainsSubstring("precision: bf16"));
+  CHECK_THAT(contents_of(room.run("raised") / "config.yaml"), ContainsSubstring("precision: " + precision));
+}
+
+TEST_CASE("a run that goes back to its beginning, in another precision, can be killed there and is resumed") {
+  const RunRoom room;
+  const Words strict = kNoGrowth + Words{"device.precision=bf16", "safety.most_skipped_steps=0",
+                                         "safety.most_rate_cuts=1", "checkpoint.every=3 steps"};
+  // In the sixth step, and in the first once it is trained again: then fp32 from the first step on.
+  const std::string twice = "tolaria.nan_input@6x2";
+  require_done(train_with(room, room.run("whole"), strict, twice));
+  const auto killed = train_with(room, room.run("killed"), strict, twice + ",tolaria.training.kill@9");
+  REQUIRE(killed.exit_code == 128 + 9);
+  REQUIRE(events_of(room.run("killed"), "tolaria.full_precision").size() == 1);
+  require_done(resume_with(room.run("killed"), ""));
+  check_equal(record_of(room.run("killed")), record_of(room.run("whole")), Telemetry::kMayLack);
+}
+
+TEST_CASE("with fp16 a batch that holds NaN is named and passed over, too") {
+  const RunRoom room;
+  require_done(train_with(room, room.run("half"), kNoGrowth + Words{"device.precision=fp16"}, "tolaria.nan_input@37"));
+  const auto skipped = events_of(room.run("half"), "tolaria.step_skipped");
+  REQUIRE(skipped.size() == 1);
+  CHECK(skipped[0]["attributes"]["reason"] == "batch.0.inputs is not finite");
 }
 
 TEST_CASE("a run that is resumed within an epoch that its seeds spoil undoes the whole epoch") {

@@ -39,7 +39,7 @@ TEST_CASE("a killed run is proved to be equal, with what was compared and where 
   }
   for (const char* name :
        {"parameters and buffers", "optimizer state", "random number generators", "cursor and progress", "topology",
-        "state of the policy", "losses and figures of epochs", "decisions and growth, in their order", "outcome"})
+        "state of the policy", "losses and other metrics of epochs", "decisions and growth, in their order", "outcome"})
     CHECK(names.contains(name));
 }
 

@@ -109,6 +109,26 @@ TEST_CASE("a step whose batch is not finite leaves a bundle, and its reproductio
   CHECK(std::ranges::find_if(steps, bad)->at("step") == 10);
 }
 
+TEST_CASE("a run that goes back to a checkpoint leaves a bundle, too") {
+  const RunRoom room;
+  const Finished finished =
+      train_with(room,
+                 {"epochs=3", "policy.kind=none", "growth.enabled=false", "host.base_channels=128",
+                  "safety.snapshot_limit_mb=1", "checkpoint.every=2 steps"},
+                 "tolaria.nan_input@12");
+  INFO(finished.out << finished.err);
+  REQUIRE(finished.exit_code == 0);
+  const auto run = room.run("run");
+  const auto restored = events_of(run, "tolaria.rollback.restored");
+  REQUIRE(restored.size() == 1);
+  CHECK(restored[0]["attributes"]["tier"] == "checkpoint");
+  const auto bundles = bundles_of(run);
+  REQUIRE(bundles.size() == 1);
+  const json found = json_of(repro(bundles.front()));
+  CHECK(found["reproduced"] == true);
+  CHECK(found["step"] == 11);
+}
+
 TEST_CASE("a step that overflows is walked back to the operation that made the first number that is not finite") {
   const RunRoom room;
   const Words diverging = {"training.optimizer.lr=1000", "training.optimizer.weight_decay=10", "host.kind=mlp",

@@ -122,6 +122,26 @@ TEST_CASE("files that unfold to more than the address space may grow to are refu
 }
 #endif
 
+#ifndef __SANITIZE_ADDRESS__  // it takes address space of its own
+TEST_CASE("a run that may need more memory than there is says so at its start, with the figures") {
+  const RunRoom room;
+  const auto config = room.write("wide.yaml",
+                                 "epochs: 1\ndevice: {kind: cpu, threads: 1}\nstep: {lane: eager}\n"
+                                 "data: {kind: digits, shape: [64], max_samples: 64}\n"
+                                 "host: {kind: mlp, hidden: [8192, 8192]}\n"
+                                 "growth: {enabled: false}\npolicy: {kind: none}\n");
+  const auto finished = run_program(in_shell("ulimit -v 2500000", train_command(config, room.run("run"))));
+  INFO(finished.out << finished.err);
+  CHECK((finished.exit_code == 0 || finished.exit_code == 6));
+  const auto forecast = events_of(room.run("run"), "tolaria.shortage_forecast");
+  REQUIRE(forecast.size() == 1);
+  CHECK(forecast[0]["level"] == "WARNING");
+  CHECK(forecast[0]["attributes"]["resource"] == "memory");
+  CHECK_THAT(forecast[0]["attributes"]["needed"].get<std::string>(), ContainsSubstring("GiB"));
+  CHECK_THAT(forecast[0]["attributes"]["reason"].get<std::string>(), ContainsSubstring("RLIMIT_AS (ulimit -v), 2441"));
+}
+#endif
+
 TEST_CASE("files that unfold to more than the cgroup's memory are refused, not killed") {
   const RunRoom room;
   const Cgroup cgroup("1000000000");

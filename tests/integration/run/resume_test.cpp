@@ -1,6 +1,7 @@
 // A resumed run equals the run that was never stopped: all tensors, figures, seeds and decisions, to the last bit.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
 #include <set>
@@ -16,6 +17,7 @@ namespace esper::test::resume_test {
 
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::WithinAbs;
 namespace fs = std::filesystem;
 
 namespace {
@@ -209,6 +211,28 @@ TEST_CASE("a run goes on for more epochs as if it had been meant to from the sta
   // Nothing is left to do, and nothing is done.
   REQUIRE(resume(room.run("short")).exit_code == 0);
   check_equal(without_forecasts(record_of(room.run("short"))), expected);
+}
+
+TEST_CASE("a run of an earlier version is measured and continued") {
+  const RunRoom room;
+  const fs::path run = room.run("earlier");
+  fs::create_directories(run.parent_path());
+  fs::copy(ESPER_SOURCE_DIR "/tests/integration/run/earlier/0.1", run, fs::copy_options::recursive);
+  const Finished measured = run_esper({"evaluate", run, "--json"});
+  INFO(measured.err);
+  REQUIRE(measured.exit_code == 0);
+  CHECK_THAT(json_of(measured)["validation"]["loss"].get<double>(), WithinAbs(2.21443, 1e-3));
+  const Finished finished = resume(run);
+  INFO(finished.err);
+  REQUIRE(finished.exit_code == 0);
+  CHECK(events_of(run, "tolaria.checkpoint_refused").empty());
+  CHECK(events_of(run, "tolaria.resumed").size() == 1);
+  const auto summary = read_json(run / "summary.json");
+  CHECK(summary["epochs"] == 11);
+  CHECK(summary["steps"] == 88);
+  REQUIRE(summary["seeds"].size() == 1);
+  CHECK(summary["seeds"][0]["stage"] == "FOSSILIZED");
+  CHECK_THAT(summary["validation"]["loss"].get<double>(), WithinAbs(1.69529, 0.05));  // other kernels, other roundings
 }
 
 }  // namespace esper::test::resume_test

@@ -22,8 +22,8 @@ drill::RunContents contents_in(const TemporaryFolder& folder) {
   contents.tensors = path;
   contents.cursor = {{"step", 20}, {"batch", 0}};
   contents.topology = {{"slots", {1, 2}}};
-  contents.epochs[1] = {"[0.5]", {"a", "b", "c"}};
-  contents.epochs[2] = {"[0.25]", {"d"}};
+  contents.epochs[1] = {{"x 1", "y 0.5"}, {"a", "b", "c"}};
+  contents.epochs[2] = {{"x 2", "y 0.25"}, {"d"}};
   return contents;
 }
 
@@ -52,10 +52,17 @@ TEST_CASE("a run equals itself, and every change of one is found with its place"
   CHECK(changed([](auto& contents) {
           contents.topology["slots"].erase(1);
         }).starts_with("topology: /slots/1: nothing, not 2"));
-  CHECK(changed([](auto& contents) { contents.epochs[2].figures = "[0.26]"; }) ==
-        "losses and figures of epochs: epoch 2: [0.26], not [0.25]\n");
-  CHECK(changed([](auto& contents) { contents.contradictions = {"epoch 1: [1] and [2]"}; }) ==
-        "losses and figures of epochs: epoch 1: [1] and [2]\n");
+  const std::string metrics = "losses and other metrics of epochs: ";
+  CHECK(changed([](auto& contents) { contents.epochs[2].figures[1] = "y 0.26"; }) ==
+        metrics + "epoch 2: y 0.26, not y 0.25\n");
+  CHECK(changed([](auto& contents) { contents.epochs[2].figures = {"x 2"}; }) ==
+        metrics + "epoch 2: nothing, not y 0.25\n");
+  CHECK(changed([](auto& contents) { contents.epochs[2].figures.push_back("z"); }) ==
+        metrics + "epoch 2: z, not nothing\n");
+  CHECK(changed([](auto& contents) { contents.epochs[2].figures = {"y 0.25", "x 2"}; }) ==
+        metrics + "epoch 2: y 0.25, not x 2\n");
+  CHECK(changed([](auto& contents) { contents.contradictions = {"epoch 1: 1, not 2"}; }) ==
+        metrics + "epoch 1: 1, not 2\n");
   CHECK(changed([](auto& contents) { contents.epochs[1].events = {"b", "a"}; }) ==
         "decisions and growth, in their order: epoch 1: a is not in the reference there\n");
   CHECK(changed([](auto& contents) { contents.epochs[3].events = {"e"}; }) ==

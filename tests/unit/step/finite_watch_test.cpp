@@ -29,11 +29,11 @@ TEST_CASE("the step with a number that is not finite trips the watch, and no ste
     watch.begin(bench.state);
     for (int i = 0; i < 3; ++i) {
       bench.step({samples(8)});
-      REQUIRE_FALSE(watch.is_tripped(bench.state));
+      REQUIRE_FALSE(watch.trips(bench.state, {}));
     }
     const std::vector<step::Microbatch> spoilt{samples(8), with(samples(8), bad)};
     bench.step(spoilt);
-    CHECK(watch.is_tripped(bench.state));
+    CHECK(watch.trips(bench.state, {}));
     CHECK(step::first_not_finite(bench.state, spoilt) == "batch.1.inputs");
     CHECK_FALSE(step::first_not_finite(bench.state, {}).empty());
   }
@@ -47,7 +47,7 @@ TEST_CASE("one that is not finite in the parameters trips it, too, and is named"
   CHECK(step::first_not_finite(bench.state, batch) == bench.state.groups[0].parameter_ids[3]);
   watch.begin(bench.state);
   bench.step(batch);
-  CHECK(watch.is_tripped(bench.state));
+  CHECK(watch.trips(bench.state, {}));
 }
 
 TEST_CASE("a loss that is not finite trips it, though every gradient is") {
@@ -60,9 +60,9 @@ TEST_CASE("a loss that is not finite trips it, though every gradient is") {
   step::FiniteWatch watch;
   watch.begin(bench.state);
   bench.step(batch_with(1));
-  CHECK_FALSE(watch.is_tripped(bench.state));
+  CHECK_FALSE(watch.trips(bench.state, {}));
   bench.step(batch_with(3e38));  // a single one is finite, their sum is not
-  CHECK(watch.is_tripped(bench.state));
+  CHECK(watch.trips(bench.state, {}));
   CHECK(bench.state.gradients.isfinite().all().item<bool>());
 }
 
@@ -72,14 +72,14 @@ TEST_CASE("one element of a gradient that is not finite trips it") {
   step::FiniteWatch watch;
   watch.begin(bench.state);
   bench.step({samples(8)});
-  REQUIRE_FALSE(watch.is_tripped(bench.state));
+  REQUIRE_FALSE(watch.trips(bench.state, {}));
   const torch::Tensor element = bench.state.groups[static_cast<std::size_t>(group)].parameters.views[0].view(-1)[2];
   step::train_step(bench.state, bench.settings, std::vector{samples(8)},
                    [&](const torch::Tensor& inputs, kasmina::SlotTaps*) {
                      // 0, with an infinite slope along the element.
                      return bench.net.forward(inputs) + at::sqrt(element - element.detach());
                    });
-  CHECK(watch.is_tripped(bench.state));
+  CHECK(watch.trips(bench.state, {}));
   CHECK(at::isfinite(bench.state.gradients).logical_not().sum().item<std::int64_t>() >= 1);
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("each step of a burst trips it, once it watches anew, and none after t
     watch.begin(bench.state);
     const bool is_bad = i < length;
     bench.step({is_bad ? with(samples(8, i), kNaN) : samples(8, i)});
-    REQUIRE(watch.is_tripped(bench.state) == is_bad);
+    REQUIRE(watch.trips(bench.state, {}) == is_bad);
     if (!is_bad) continue;
     const at::NoGradGuard no_grad;  // as a run does that goes back
     for (const auto& [id, tensor] : step::named_tensors(bench.state)) torch::Tensor(tensor).copy_(good.at(id));
@@ -108,17 +108,54 @@ TEST_CASE("what went wrong before the watch began does not trip it") {
   step::read_metrics(bench.state);
   watch.begin(bench.state);
   bench.step({samples(8)});
-  CHECK_FALSE(watch.is_tripped(bench.state));
+  CHECK_FALSE(watch.trips(bench.state, {}));
 }
 
-TEST_CASE("with fp16 the scaler undoes such a step, so it is not watched") {
+TEST_CASE("with fp16 a step whose gradients overflow is ordinary, and one with bad inputs or parameters is not") {
   auto settings = plain_sgd();
   settings.compute_type = torch::kHalf;
   Bench bench(settings);
   step::FiniteWatch watch;
   watch.begin(bench.state);
-  bench.step({with(samples(8), kNaN)});
-  CHECK_FALSE(watch.is_tripped(bench.state));
+  bench.state.loss_scale.scale.fill_(3e38);
+  const std::vector<step::Microbatch> batch{samples(8)};
+  for (int i = 0; i < 3; ++i) {
+    bench.state.loss_scale.scale.fill_(3e38);
+    bench.step(batch);
+    CHECK_FALSE(watch.trips(bench.state, batch));
+  }
+  const std::vector<step::Microbatch> spoilt{with(samples(8), kNaN)};
+  bench.step(spoilt);
+  CHECK(watch.trips(bench.state, spoilt));
+  CHECK_FALSE(watch.has_overflowed());
+  CHECK(step::first_not_finite(bench.state, spoilt) == "batch.0.inputs");
+
+  watch.begin(bench.state);
+  bench.net.b2.detach()[1].fill_(kNaN);
+  bench.step(batch);
+  CHECK(watch.trips(bench.state, batch));
+}
+
+TEST_CASE(
+    "with fp16 gradients that overflow however small the scale trip it, and in between one that does not starts anew") {
+  auto settings = plain_sgd();
+  settings.compute_type = torch::kHalf;
+  Bench bench(settings);
+  step::FiniteWatch watch;
+  watch.begin(bench.state);
+  const std::vector<step::Microbatch> batch{samples(8)};
+  const auto overflow = [&] {
+    bench.state.loss_scale.scale.fill_(3e38);
+    bench.step(batch);
+    return watch.trips(bench.state, batch);
+  };
+  for (int i = 1; i < step::FiniteWatch::kMostOverflows; ++i) REQUIRE_FALSE(overflow());
+  bench.state.loss_scale.scale.fill_(1);
+  bench.step(batch);
+  REQUIRE_FALSE(watch.trips(bench.state, batch));
+  for (int i = 1; i < step::FiniteWatch::kMostOverflows; ++i) REQUIRE_FALSE(overflow());
+  CHECK(overflow());
+  CHECK(watch.has_overflowed());
 }
 
 }  // namespace esper::test::finite_watch_test

@@ -1,6 +1,7 @@
 #include "tolaria/checkpoint/checkpoint_store.h"
 
 #include <c10/util/Exception.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
@@ -79,7 +80,7 @@ TEST_CASE("names sort by time, and only names that a run publishes are listed") 
   CHECK(published.entry.path == "/run/checkpoints/epoch-0003-step-000000030");
   for (const auto* name : {"epoch-0009-step-000000090.bad", "epoch-0009-step-000000090.tmp-1", "epoch-9-step-90", "x",
                            "epoch-0009-step-000000090x", "epoch-0009-step-"}) {
-    files.make_folder(std::string(kFolder) + "/" + name);
+    files.make_folder(fmt::format("{}/{}", kFolder, name));
   }
   files.put(std::string(kFolder) + "/epoch-0008-step-000000080", "a file");
   const auto listed = list_checkpoints(files, kFolder);

@@ -154,7 +154,8 @@ TEST_CASE("a record that cannot be written has its own result and stops nothing"
   REQUIRE(it.writer.flush());
   const auto results = it.writer.take_results();
   REQUIRE(results.size() == 1);
-  CHECK(results[0].kind == SaveResult::Kind::kNote);
+  CHECK(results[0].kind == SaveResult::Kind::kRecords);
+  CHECK(results[0].lost_records == 1);
   CHECK(results[0].out_of_space);
   it.files.limit_bytes(UINT64_MAX);
   it.writer.record(R"({"n":2})");
@@ -209,6 +210,54 @@ TEST_CASE("a disk that hangs does not keep the process from ending") {
     CHECK(elapsed(begin) < FaultyFileSystem::kLongestHold);  // before the disk would have gone on by itself
     files.release_calls();
   }
+}
+
+TEST_CASE("records that wait for a disk that hangs are bounded, and those beyond are counted as lost") {
+  Writing it;
+  it.files.hold_calls();
+  constexpr std::size_t kMost = CheckpointWriter::kMostRecords, kFurther = 10;
+  // The thread takes one, which hangs.
+  for (std::size_t n = 0; n < kMost + kFurther + 1; ++n) it.writer.record(R"({"n":1})");
+  const auto lost = it.writer.take_results();
+  REQUIRE(lost.size() == 1);
+  CHECK(lost[0].kind == SaveResult::Kind::kRecords);
+  CHECK(lost[0].lost_records >= static_cast<std::int64_t>(kFurther));
+  CHECK(lost[0].problem.find("does not answer") != std::string::npos);
+  it.files.release_calls();
+  REQUIRE(it.writer.flush());
+  CHECK(journal_of(it.files).size() == kMost + kFurther + 1 - static_cast<std::size_t>(lost[0].lost_records));
+}
+
+TEST_CASE("space is kept before there is a checkpoint, and the first one may take it") {
+  Writing it;
+  CHECK_FALSE(it.writer.disk_room());
+  it.files.limit_bytes(400'000);
+  it.writer.keep_space(150'000);
+  REQUIRE(it.writer.flush());
+  const auto reserve = it.files.contents("/run/reserve").value_or("").size();
+  CHECK(reserve > 150'000);
+  REQUIRE(it.writer.disk_room());
+  CHECK(it.writer.disk_room()->checkpoint_bytes == 150'000);
+  CHECK(it.writer.disk_room()->usable_bytes == 400'000 - it.files.used_bytes() + reserve);
+
+  it.files.limit_bytes(it.files.used_bytes() + 100);
+  const auto first = it.save(small_image(1));
+  CHECK(first.path != "");
+  CHECK(first.released == reserve);
+  CHECK(it.writer.disk_room()->checkpoint_bytes == first.bytes);
+  it.files.limit_bytes(it.files.used_bytes() + 100);
+  CHECK(it.save(small_image(2)).out_of_space);  // an ordinary one takes nothing
+}
+
+TEST_CASE("space that cannot be kept is a result") {
+  Writing it;
+  it.files.limit_bytes(it.files.used_bytes() + 1000);
+  it.writer.keep_space(150'000);
+  REQUIRE(it.writer.flush());
+  const auto results = it.writer.take_results();
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].kind == SaveResult::Kind::kSpace);
+  CHECK(results[0].not_reserved.find("No space left") != std::string::npos);
 }
 
 }  // namespace esper::test::checkpoint_writer_test

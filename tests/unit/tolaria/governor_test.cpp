@@ -36,7 +36,7 @@ TEST_CASE("steps are passed over, then the rate is lowered, then the run stops")
   CHECK(react(record, not_finite(50), {config}) == Reaction::kStop);
 }
 
-TEST_CASE("a run in bf16 goes on in fp32 before it stops, once") {
+TEST_CASE("a run that does not compute in fp32 goes on in it before it stops, once") {
   const config::SafetyConfig config;
   const ReactionLimits limits{config, 8, false};
   SafetyRecord record;

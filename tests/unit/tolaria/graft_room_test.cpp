@@ -1,11 +1,13 @@
-#include "tolaria/growth/graft_memory.h"
+#include "tolaria/growth/graft_room.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-namespace esper::test::graft_memory_test {
+namespace esper::test::graft_room_test {
 
 using tolaria::kBytesPerElement;
+using tolaria::kSavedBytesPerElement;
+using tolaria::lack_of_disk;
 using tolaria::lack_of_memory;
 
 TEST_CASE("further parameters fit into seven eighths of the room, or are refused with the figures and the limit") {
@@ -17,4 +19,12 @@ TEST_CASE("further parameters fit into seven eighths of the room, or are refused
              Catch::Matchers::ContainsSubstring("and 700 MiB can be used (memory.max of cgroup /a, 4096 MiB)"));
 }
 
-}  // namespace esper::test::graft_memory_test
+TEST_CASE("a network grows as long as a checkpoint of it fits on the disk") {
+  const tolaria::DiskRoom room{.usable_bytes = 10 << 20, .checkpoint_bytes = 4 << 20};
+  const std::int64_t most = (6 << 20) / kSavedBytesPerElement;
+  CHECK(lack_of_disk(most, room).empty());
+  CHECK_THAT(lack_of_disk(most + 1, room),
+             Catch::Matchers::ContainsSubstring("takes about 10240 KiB, and the disk has 10240 KiB"));
+}
+
+}  // namespace esper::test::graft_room_test

@@ -67,6 +67,30 @@ TEST_CASE("a resumed run reports where it goes on, and first which checkpoints w
   CHECK(count(it.journal(), "\"what\":\"resumed\"") == 1);
 }
 
+TEST_CASE("what a run may run short of is reported at its start") {
+  SmallRun it;
+  report_start(it.run, {.run_dir = "/run", .shortages = {{"memory", "2.0 GiB", "1.0 GiB", "data 1.5 GiB"}}});
+  const auto found = it.events("tolaria.shortage_forecast");
+  CHECK(only(found).level == leyline::Level::kWarning);
+  CHECK(only(found).attributes.at("resource") == "memory");
+  CHECK(only(found).attributes.at("needed") == "2.0 GiB");
+  CHECK(only(found).attributes.at("available") == "1.0 GiB");
+}
+
+TEST_CASE("a run that goes on with other kernels than its checkpoint had says so") {
+  const auto events_after = [](const std::string& before) {
+    SmallRun it;
+    it.facts.computed_on = "libtorch 2, AVX512";
+    report_start(it.run, {.kind = RunStart::Kind::kResumed, .run_dir = "/run", .computed_on = before});
+    return it.events("tolaria.numerics_changed");
+  };
+  CHECK(events_after("libtorch 2, AVX512").empty());
+  CHECK(events_after("").empty());  // of a version that did not say
+  const auto found = events_after("libtorch 2, AVX2");
+  CHECK(only(found).attributes.at("before") == "libtorch 2, AVX2");
+  CHECK(only(found).attributes.at("now") == "libtorch 2, AVX512");
+}
+
 TEST_CASE("the last packet says how the run ended, and has the rest of the ledger") {
   SmallRun it;
   report_outcome(it.run, {RunOutcome::Kind::kNotSaved, 0, "the final state could not be saved"});

@@ -1,0 +1,15 @@
+#pragma once
+// A process that has done its work ends, whatever its threads wait for: one that reads from a dead network disk cannot
+// be told to stop, and whoever joins it waits with it.
+
+#include <string>
+
+#include "base/clock.h"
+
+namespace esper::base {
+
+// If this process has not ended by itself after `length`, prints `text` on standard error and ends it with `status`.
+// Where no thread can be started, there is no deadline. Any thread.
+void end_within(Duration length, int status, std::string text);
+
+}  // namespace esper::base
