@@ -11,17 +11,17 @@ namespace esper::step {
 void FiniteWatch::begin(const StepState& state) {
   is_on_ = state.device.is_cpu();
   scales_ = state.loss_scale.enabled();
-  overflows_ = 0;
   if (is_on_) seen_ = bad_steps(state);
 }
 
 bool FiniteWatch::is_trouble(const StepState& state, std::span<const Microbatch> microbatches) {
   if (!scales_) return true;
-  const auto steps = *state.metrics.counts.const_data_ptr<std::int64_t>();
-  overflows_ = steps == steps_ + 1 ? overflows_ + 1 : 1;
-  steps_ = steps;
   seen_ = bad_steps(state);
-  return has_overflowed() || !first_not_finite(state, microbatches).empty();
+  return is_scale_at_its_end(state) || !first_not_finite(state, microbatches).empty();
+}
+
+bool FiniteWatch::is_scale_at_its_end(const StepState& state) {
+  return state.loss_scale.enabled() && *state.loss_scale.scale.const_data_ptr<float>() <= kLeastScale;
 }
 
 std::int64_t FiniteWatch::bad_steps(const StepState& state) {

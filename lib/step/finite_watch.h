@@ -14,20 +14,18 @@ namespace esper::step {
 
 class FiniteWatch {
  public:
-  // So many steps in a row whose gradients overflow are no search for a loss scale: it halves with each of them, and
-  // PyTorch's first one is 2^16.
-  static constexpr int kMostOverflows = 24;
+  // Gradients that overflow with so small a loss scale overflow with any: 65536, with which PyTorch's scaler begins,
+  // halved 24 times.
+  static constexpr float kLeastScale = 1.0F / 256;
 
   // Watches the steps from now on. Not on a GPU, whose sums are read at the end of an epoch.
   void begin(const StepState& state);
   // After a step: whether its loss or its gradient norm is not finite. With a loss scale such a step changes nothing,
-  // and is ordinary: there it has to be the kMostOverflows-th in a row, or have inputs, parameters or buffers that are
-  // not finite.
+  // and is ordinary: there its inputs, parameters or buffers have to be not finite, or the scale has to be at its end.
   bool trips(const StepState& state, std::span<const Microbatch> microbatches) {
     return is_on_ && (bad_steps(state) != seen_ || !has_finite_loss(state)) && is_trouble(state, microbatches);
   }
-  // After a step that tripped.
-  bool has_overflowed() const { return overflows_ >= kMostOverflows; }
+  static bool is_scale_at_its_end(const StepState& state);
 
  private:
   bool is_trouble(const StepState& state, std::span<const Microbatch> microbatches);
@@ -36,8 +34,6 @@ class FiniteWatch {
 
   bool is_on_ = false, scales_ = false;
   std::int64_t seen_ = 0;
-  std::int64_t steps_ = 0;  // at the last overflow
-  int overflows_ = 0;       // in a row
 };
 
 // The first tensor of the step's inputs, or else of the state, that holds a number which is not finite:

@@ -1,6 +1,5 @@
 #include "tolaria/epoch_trainer.h"
 
-#include <fmt/core.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -31,14 +30,12 @@ constexpr int kSteadySteps = 16;
 
 constexpr auto kDrillDelay = std::chrono::seconds(2);
 
-BadStep bad_step(std::int64_t step, const step::StepState& state, const std::vector<Microbatch>& microbatches,
-                 const step::FiniteWatch& watch) {
+BadStep bad_step(std::int64_t step, const step::StepState& state, const std::vector<Microbatch>& microbatches) {
   const auto tensor = step::first_not_finite(state, microbatches);
-  std::string reason = tensor.empty() ? "the loss or the gradient of a step is not finite" : tensor + " is not finite";
-  if (tensor.empty() && watch.has_overflowed()) {
-    reason = fmt::format("the gradients of {} steps in a row overflow", step::FiniteWatch::kMostOverflows);
-  }
-  return {step, std::move(reason), tensor.starts_with("batch.")};
+  if (!tensor.empty()) return {step, tensor + " is not finite", tensor.starts_with("batch.")};
+  const bool overflows = step::FiniteWatch::is_scale_at_its_end(state);
+  return {step, overflows ? "the gradients overflow, however small the loss scale"
+                          : "the loss or the gradient of a step is not finite"};
 }
 
 // The same samples in smaller microbatches: the step's loss is the mean over all of them, whatever their sizes.
@@ -127,7 +124,7 @@ std::optional<BadStep> EpochTrainer::run_step(const std::vector<Microbatch>& mic
   if (run_.step_times) run_.step_times->push_back({begin, clock.now()});
   recorder_.end(microbatches, run_.facts.learning_rate(step) * rate_factor, {runner_.figures().in_use, runner_.bits()});
   if (!watch_.trips(run_.model.state, used)) return std::nullopt;
-  BadStep bad = tolaria::bad_step(step, run_.model.state, used, watch_);
+  BadStep bad = tolaria::bad_step(step, run_.model.state, used);
   if (run_.bundles) run_.bundles->keep(bad, used, runner_.figures().in_use);
   return bad;
 }

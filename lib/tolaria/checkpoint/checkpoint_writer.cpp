@@ -22,6 +22,7 @@ using Rank = CheckpointStore::Rank;
 using Urgency = CheckpointWriter::Urgency;
 
 constexpr Duration kGlance = std::chrono::milliseconds(20);  // how often a wait looks for a signal
+constexpr Duration kTryAgain = std::chrono::seconds(1);      // how often a full disk is tried
 
 struct ImageToSave {
   CheckpointImage image;
@@ -35,6 +36,10 @@ struct SpaceToKeep {
 using Job = std::variant<ImageToSave, SpaceToKeep, std::string, leyline::DecisionLine>;
 
 bool is_image(const Job& job) { return std::holds_alternative<ImageToSave>(job); }
+bool is_ordinary(const Job& job) {
+  const auto* image = std::get_if<ImageToSave>(&job);
+  return image != nullptr && image->urgency == Urgency::kOrdinary;
+}
 bool is_record(const Job& job) { return !is_image(job) && !std::holds_alternative<SpaceToKeep>(job); }
 
 // Where the disk is full, the space that was kept goes to the last save, and to a run's first.
@@ -154,31 +159,26 @@ struct CheckpointWriter::State {
   std::vector<CheckpointEntry> published;  // the store's list
   std::optional<DiskRoom> room;
   bool busy = false, stopping = false, ended = false;
-  bool saving = false;  // busy with an image
+  bool saving = false;                     // busy with an image
+  std::optional<ImageToSave> not_fitting;  // the newest one, where the disk was full; nothing came after it
 
   void work() {
     make_thread_locals();
     std::unique_lock lock(mutex);
-    while (true) {
-      changed.wait(lock, [&] { return stopping || !queue.empty(); });
-      if (queue.empty()) break;
-      const Job job = std::move(queue.front());
-      queue.pop_front();
-      busy = true;
-      saving = is_image(job);
-      lock.unlock();
-      auto result = perform(store, job, clock);
-      const auto new_room = is_record(job) ? std::nullopt : room_of(store, bytes_of(job, result));
-      lock.lock();
-      if (!is_record(job)) room = new_room;
-      if (result) add(std::move(*result));
-      try {
-        published = store.entries();
-      } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
-        // The list is that of the save before, until the next one.
+    while (await_job(lock)) {
+      if (!queue.empty()) {
+        not_fitting.reset();  // what comes after it in the journal is here
+        const Job job = std::move(queue.front());
+        queue.pop_front();
+        auto result = carry_out(lock, job);
+        if (result && result->out_of_space && is_ordinary(job)) not_fitting = std::get<ImageToSave>(job);
+        if (result) add(std::move(*result));
+      } else {
+        auto result = carry_out(lock, *not_fitting);
+        if (result && result->out_of_space) continue;  // that was reported
+        not_fitting.reset();
+        if (result) add(std::move(*result));
       }
-      busy = saving = false;
-      changed.notify_all();
     }
     lock.unlock();
     give_up_space(store);
@@ -186,8 +186,39 @@ struct CheckpointWriter::State {
     ended = true;
     changed.notify_all();
   }
+
+  // True: there is one, or the image that did not fit is to be tried again. False: the writer goes. The caller holds
+  // the mutex, as for the others below.
+  bool await_job(std::unique_lock<std::mutex>& lock) {
+    const auto is_wanted = [&] { return stopping || !queue.empty(); };
+    if (!not_fitting) {
+      changed.wait(lock, is_wanted);
+    } else if (!changed.wait_for(lock, kTryAgain, is_wanted)) {
+      return true;
+    }
+    return !queue.empty();
+  }
+
+  std::optional<SaveResult> carry_out(std::unique_lock<std::mutex>& lock, const Job& job) {
+    busy = true;
+    saving = is_image(job);
+    lock.unlock();
+    auto result = perform(store, job, clock);
+    const auto new_room = is_record(job) ? std::nullopt : room_of(store, bytes_of(job, result));
+    lock.lock();
+    if (!is_record(job)) room = new_room;
+    try {
+      published = store.entries();
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
+      // The list is that of the save before, until the next one.
+    }
+    busy = saving = false;
+    changed.notify_all();
+    return result;
+  }
+
   bool has_image() const { return std::ranges::any_of(queue, is_image); }
-  // Lost records in a row are one result. The caller holds the mutex.
+  // Lost records in a row are one result.
   void add(SaveResult result) {
     const bool are_more =
         result.lost_records > 0 && !results.empty() && results.back().kind == SaveResult::Kind::kRecords;

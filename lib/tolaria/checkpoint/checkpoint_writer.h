@@ -43,6 +43,9 @@ class CheckpointWriter {
   enum class Handover { kTaken, kBusy };
   // The last one of a process may take the space that is kept for it.
   enum class Urgency { kOrdinary, kLast };
+  // An ordinary image for which the disk has no space is tried again each second, until it is written, with a second
+  // result, or something else is handed over.
+  //
   // Hands over an image, waiting for an earlier one to be written, at most until the deadline (kBusy: not accepted),
   // and an ordinary one until a signal asks the run to stop.
   Handover submit(CheckpointImage image, CheckpointStore::Rank rank, Urgency urgency = Urgency::kOrdinary);

@@ -260,4 +260,34 @@ TEST_CASE("space that cannot be kept is a result") {
   CHECK(results[0].not_reserved.find("No space left") != std::string::npos);
 }
 
+TEST_CASE("what did not fit on a full disk is written once there is space, though nothing else comes") {
+  Writing it;
+  it.files.limit_bytes(it.files.used_bytes() + 100);
+  REQUIRE(it.save(small_image(1)).out_of_space);
+  it.files.limit_bytes(UINT64_MAX);
+  const auto begin = std::chrono::steady_clock::now();
+  auto results = it.writer.take_results();
+  while (results.empty() && elapsed(begin) < std::chrono::seconds(60)) {
+    std::this_thread::sleep_for(milliseconds(10));
+    results = it.writer.take_results();
+  }
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].path.ends_with("epoch-0001-step-000000010"));
+  CHECK(results[0].info == small_image(1).info);
+  CHECK(it.writer.checkpoints().size() == 1);
+}
+
+TEST_CASE("what did not fit on a full disk is not written after what followed it") {
+  Writing it;
+  it.files.limit_bytes(it.files.used_bytes() + 100);
+  REQUIRE(it.save(small_image(1)).out_of_space);
+  it.writer.record(R"({"n":1})");
+  REQUIRE(it.writer.flush());
+  it.files.limit_bytes(UINT64_MAX);
+  it.writer.take_results();
+  std::this_thread::sleep_for(milliseconds(1500));
+  CHECK(it.writer.take_results().empty());
+  CHECK(it.writer.checkpoints().empty());
+}
+
 }  // namespace esper::test::checkpoint_writer_test
