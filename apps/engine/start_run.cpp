@@ -89,14 +89,6 @@ void keep_normaliser(Workbench& bench, const tolaria::ResumePoint& from) {
   bench.data.standardization = saved->standardization;
 }
 
-// The run computes in fp32 from now on, whatever its configuration says; its identity stays.
-void raise_precision(Workbench& bench) {
-  const bool scales_loss = bench.settings.scales_loss();  // its checkpoints have the scale
-  bench.config.device.precision = config::Precision::kFp32;
-  bench.settings = step::step_settings(bench.config, torch::kFloat32);
-  bench.settings.keeps_loss_scale = scales_loss;
-}
-
 tolaria::ResumePoint find_resume_point(const OpenRun& open, Workbench& bench, const tolaria::TrainingIdentity& identity,
                                        const history::SettingChanges& changes, const GoingBack* back,
                                        tamiyo::RunPolicy& policy) {
@@ -125,7 +117,7 @@ tolaria::ResumePoint resume(const OpenRun& open, Workbench& bench, const RunConf
   auto from = find_resume_point(open, bench, identity, changes, back, policy);
   if (from.model) {
     bench.model = std::move(from.model);
-  } else if (back != nullptr || from.progress.safety.full_precision) {
+  } else {
     begin_anew(bench);
   }
   keep_normaliser(bench, from);
@@ -224,10 +216,11 @@ std::unique_ptr<Composition> go_back(const TrainRequest& request, Workbench& ben
   back.from = {outcome.reason, where.epoch, where.step, {}, where.figures};
   back.ledger = composition->let_go();
   auto kept = composition->bundles().let_go();
-  // In fp32 the run comes to that step with other bits.
-  const bool has_same_bits =
-      where.reactions.empty() || where.reactions.back().reaction != tolaria::Reaction::kFullPrecision;
-  if (!has_same_bits) kept.reset();
+  // In fp32, or in smaller batches, the run may come to that step with other bits.
+  const auto changes_bits = [](const tolaria::ReactionRecord& made) {
+    return made.reaction == tolaria::Reaction::kFullPrecision || made.reaction == tolaria::Reaction::kSplitBatches;
+  };
+  if (std::ranges::any_of(where.reactions, changes_bits)) kept.reset();
   composition.reset();
   bench.model.reset();  // one at a time: memory may be what is short
   base::fault::signal_point("tolaria.returning");

@@ -11,6 +11,7 @@
 #include "base/exit_deadline.h"
 #include "base/interrupt.h"
 #include "base/signal_point.h"
+#include "base/text/printable.h"
 #include "base/text/standard_output.h"
 #include "device/out_of_memory.h"
 #include "engine/commands.h"
@@ -65,8 +66,9 @@ int dry_run(const Workbench& bench, const TrainRequest& request) {
 // What follows the end of training joins threads, and some may hang: in a read from a dead network disk, say.
 void end_in_time(const RunConfig& config, int status, const std::string& text) {
   constexpr auto kEnding = std::chrono::seconds(30);
-  base::end_within(config.safety.save_deadline + kEnding, status,
-                   fmt::format("esper: {}; a thread of the process does not end, and is left behind\n", text));
+  base::end_within(
+      config.safety.save_deadline + kEnding, status,
+      fmt::format("esper: {}; a thread of the process does not end, and is left behind\n", base::printable_line(text)));
 }
 
 int status_of(const std::exception& error) {
@@ -81,8 +83,8 @@ tolaria::RunOutcome run_epochs(Composition& composition, const OpenRun& open) {
     composition.run().changes = &changes;
     return tolaria::run_epochs(composition.run());
   } catch (const std::exception& error) {
-    composition.abandon(error);
     end_in_time(composition.run().facts.config, status_of(error), error.what());
+    composition.abandon(error);
     publish_trace(open.files, open.folder, composition.run().ledger);
     throw;
   }
@@ -91,6 +93,7 @@ tolaria::RunOutcome run_epochs(Composition& composition, const OpenRun& open) {
 struct FinishedRun {
   tolaria::RunOutcome outcome;
   ordered_json summary;
+  std::unique_ptr<Composition> composition;  // whose end may have to wait for its threads
 };
 
 // A signal came when the run was to go back.
@@ -113,6 +116,8 @@ FinishedRun train(const TrainRequest& request, Workbench& bench, const OpenRun& 
     outcome = run_epochs(*composed, open);
   }
   if (outcome.back) outcome = interrupted_on_the_way();
+  end_in_time(bench.config, static_cast<int>(tolaria::exit_code_of(outcome)),
+              "the run in " + open.folder.path + " is over");
   Composition& composition = *composed;
   const tolaria::Run& run = composition.run();
   auto summary = tolaria::summarize(run, outcome, open.folder.path);
@@ -121,9 +126,7 @@ FinishedRun train(const TrainRequest& request, Workbench& bench, const OpenRun& 
   summary["ledger"] = tolaria::summarize_ledger(run.ledger, run.facts.clock);
   summary["telemetry"] = composition.telemetry_counts();
   publish_summary(open.files, open.folder, summary);
-  end_in_time(bench.config, static_cast<int>(tolaria::exit_code_of(outcome)),
-              "the run in " + open.folder.path + " is over");
-  return {outcome, std::move(summary)};
+  return {outcome, std::move(summary), std::move(composed)};
 }
 
 }  // namespace
@@ -150,7 +153,7 @@ int run(const TrainRequest& request) {
 
   base::fault::signal_point("tolaria.starting");
   interrupt.begin_saving();
-  const auto [outcome, summary] = train(request, bench, *open, std::move(composition));
+  const auto [outcome, summary, composed] = train(request, bench, *open, std::move(composition));
   for (const auto& point : base::fault::unfired()) nissa::log::warning(base::fault::unfired_text(point));
   interrupt.end_saving();
   // One that came after training had ended, with everything saved.

@@ -170,6 +170,13 @@ std::string preprocessing_text(const Workbench& bench) {
   return data::text_of(data::preprocessing_of(bench.config.data, bench.config.task, bench.data));
 }
 
+void raise_precision(Workbench& bench) {
+  const bool scales_loss = bench.settings.scales_loss();
+  bench.config.device.precision = config::Precision::kFp32;
+  bench.settings = step::step_settings(bench.config, torch::kFloat32);
+  bench.settings.keeps_loss_scale = scales_loss;
+}
+
 std::unique_ptr<step::Model> fresh_model(const Workbench& bench) {
   return step::build_model(bench.config, bench.data.train.shape, bench.settings, bench.device);
 }

@@ -56,6 +56,10 @@ std::unique_ptr<data::Loader> open_loader(const Workbench& bench, const data::Da
 // What its checkpoints keep of its data, as text.
 std::string preprocessing_text(const Workbench& bench);
 
+// What is built from now on computes in fp32, whatever the configuration said. Checkpoints of a run that did not before
+// have its loss scale, so it keeps one.
+void raise_precision(Workbench& bench);
+
 // A model as at the start of a run.
 std::unique_ptr<step::Model> fresh_model(const Workbench& bench);
 

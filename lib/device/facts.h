@@ -31,8 +31,8 @@ struct TorchFacts {
 };
 TorchFacts torch_facts();
 
-// What decides the bits of a computation beside the program and its inputs: "libtorch 2.11.0, CPU kernels for AVX512,
-// 2 threads". On a GPU its name, too.
+// What is known to decide the bits of a computation beside the program and its inputs: "libtorch 2.11.0, CPU kernels
+// for AVX512, 2 threads". On a GPU its name, too.
 std::string numerics_of(c10::Device device);
 
 // Every visible card; empty where there is none. Loads the CUDA module where the machine has a GPU.

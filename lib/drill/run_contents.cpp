@@ -23,10 +23,28 @@ using nlohmann::json;
 
 constexpr std::uint64_t kMostSummaryBytes = 64u << 20;
 // What a metric's name begins or ends with that depends on the process: on its speed, on what it had done before.
-constexpr std::array kOfProcess = std::to_array<std::string_view>(
-    {"nissa.", "tamiyo.breaker", "tolaria.checkpoint.", "tolaria.compile", "tolaria.emergency.", "tolaria.graph.",
-     "tolaria.growth.", "tolaria.journal.", "tolaria.ledger.", "tolaria.loader.", "tolaria.memory.", "tolaria.opt.",
-     "tolaria.rollback.", "tolaria.step.", "tolaria.timeout.", "tolaria.train."});
+constexpr std::array kOfProcess = std::to_array<std::string_view>({"kasmina.command_verifier.",
+                                                                   "kasmina.nonce_ledger.",
+                                                                   "nissa.",
+                                                                   "tamiyo.breaker",
+                                                                   "tamiyo.gnn.compile",
+                                                                   "tamiyo.late_",
+                                                                   "tamiyo.process.",
+                                                                   "tolaria.scaler.skipped",
+                                                                   "tolaria.checkpoint.",
+                                                                   "tolaria.compile",
+                                                                   "tolaria.emergency.",
+                                                                   "tolaria.graph.",
+                                                                   "tolaria.growth.",
+                                                                   "tolaria.journal.",
+                                                                   "tolaria.ledger.",
+                                                                   "tolaria.loader.",
+                                                                   "tolaria.memory.",
+                                                                   "tolaria.opt.",
+                                                                   "tolaria.rollback.",
+                                                                   "tolaria.step.",
+                                                                   "tolaria.timeout.",
+                                                                   "tolaria.train."});
 constexpr std::array kTimes = std::to_array<std::string_view>({"_ms", "_us", "_per_s"});
 constexpr std::string_view kEpochPacket = "tolaria.training.loss";  // only packets of epochs have it
 // Events that follow from the training alone.
@@ -51,7 +69,8 @@ std::uint32_t epoch_reported_by(const json& packet) {
   for (const json& metric : packet.value("metrics", json::array())) {
     const std::string name = metric.value("name", "");
     if (name == kEpochPacket) is_epoch = true;
-    if (name == "tolaria.epochs.total" && metric.at("value").is_number()) number = metric.at("value");
+    const json value = metric.value("value", json());
+    if (name == "tolaria.epochs.total" && value.is_number()) number = value;
   }
   return is_epoch ? number : 0;
 }

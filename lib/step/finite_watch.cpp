@@ -8,16 +8,10 @@
 
 namespace esper::step {
 
-void FiniteWatch::begin(const StepState& state) {
+void FiniteWatch::begin(const StepState& state, Overflow overflow) {
   is_on_ = state.device.is_cpu();
-  scales_ = state.loss_scale.enabled();
+  overflow_ = overflow;
   if (is_on_) seen_ = bad_steps(state);
-}
-
-bool FiniteWatch::is_trouble(const StepState& state, std::span<const Microbatch> microbatches) {
-  if (!scales_) return true;
-  seen_ = bad_steps(state);
-  return is_scale_at_its_end(state) || !first_not_finite(state, microbatches).empty();
 }
 
 bool FiniteWatch::is_scale_at_its_end(const StepState& state) {
@@ -41,15 +35,14 @@ bool is_finite(const torch::Tensor& tensor) {
 
 }  // namespace
 
-std::string first_not_finite(const StepState& state, std::span<const Microbatch> microbatches) {
+std::string first_not_finite(std::span<const kasmina::NamedTensor> tensors, std::span<const Microbatch> microbatches) {
   for (std::size_t i = 0; i < microbatches.size(); ++i) {
     if (!is_finite(microbatches[i].inputs)) return fmt::format("batch.{}.inputs", i);
     if (!is_finite(microbatches[i].targets)) return fmt::format("batch.{}.targets", i);
   }
-  for (const auto& [id, tensor] : named_tensors(state)) {
-    if (!id.starts_with("metrics.") && !is_finite(tensor)) return id;
-  }
-  return {};
+  const auto is_bad = [](const auto& named) { return !named.id.starts_with("metrics.") && !is_finite(named.tensor); };
+  const auto found = std::ranges::find_if(tensors, is_bad);
+  return found == tensors.end() ? "" : found->id;
 }
 
 }  // namespace esper::step

@@ -7,37 +7,45 @@
 #include <span>
 #include <string>
 
+#include "kasmina/tensor/tensor_table.h"
 #include "step/step_state.h"
 #include "step/train_step.h"
 
 namespace esper::step {
 
+// The first of the step's inputs, or else of the tensors, that holds a number which is not finite: "batch.0.inputs",
+// "host.head.weight". Sums for metrics do not count. Empty: all are finite. Waits for the device.
+std::string first_not_finite(std::span<const kasmina::NamedTensor> tensors, std::span<const Microbatch> microbatches);
+
 class FiniteWatch {
  public:
-  // Gradients that overflow with so small a loss scale overflow with any: 65536, with which PyTorch's scaler begins,
-  // halved 24 times.
+  // Gradients that overflow with so small a loss scale (65536, with which PyTorch's scaler begins, halved 24 times) do
+  // not become finite with a smaller one that still tells them from 0.
   static constexpr float kLeastScale = 1.0F / 256;
 
+  // Whether a step whose gradients overflow is ordinary, since its loss scale undoes it: with fp16.
+  enum class Overflow { kTrouble, kOrdinary };
+
   // Watches the steps from now on. Not on a GPU, whose sums are read at the end of an epoch.
-  void begin(const StepState& state);
-  // After a step: whether its loss or its gradient norm is not finite. With a loss scale such a step changes nothing,
-  // and is ordinary: there its inputs, parameters or buffers have to be not finite, or the scale has to be at its end.
-  bool trips(const StepState& state, std::span<const Microbatch> microbatches) {
-    return is_on_ && (bad_steps(state) != seen_ || !has_finite_loss(state)) && is_trouble(state, microbatches);
+  void begin(const StepState& state, Overflow overflow);
+  // After a step: whether its loss or its gradient norm is not finite. Where that is ordinary, bad_tensor() has to be
+  // something (first_not_finite() of the whole model and the batch), or the loss scale has to be at its end.
+  template <class BadTensor>
+  bool trips(const StepState& state, const BadTensor& bad_tensor) {
+    if (!is_on_ || (bad_steps(state) == seen_ && has_finite_loss(state))) return false;
+    if (overflow_ == Overflow::kTrouble) return true;
+    seen_ = bad_steps(state);
+    return is_scale_at_its_end(state) || !bad_tensor().empty();
   }
   static bool is_scale_at_its_end(const StepState& state);
 
  private:
-  bool is_trouble(const StepState& state, std::span<const Microbatch> microbatches);
   static std::int64_t bad_steps(const StepState& state);
   static bool has_finite_loss(const StepState& state);
 
-  bool is_on_ = false, scales_ = false;
+  bool is_on_ = false;
+  Overflow overflow_ = Overflow::kTrouble;
   std::int64_t seen_ = 0;
 };
-
-// The first tensor of the step's inputs, or else of the state, that holds a number which is not finite:
-// "batch.0.inputs", "host.head.weight". Empty: all are finite. Waits for the device.
-std::string first_not_finite(const StepState& state, std::span<const Microbatch> microbatches);
 
 }  // namespace esper::step

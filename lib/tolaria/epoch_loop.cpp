@@ -36,10 +36,11 @@ std::string why_diverged(const StepMetrics& metrics, const Measurements& measure
 }
 
 // With the first tensor that is not finite, where one is.
-std::string divergence(const StepMetrics& metrics, const Measurements& measured, const step::StepState& state) {
+std::string divergence(const StepMetrics& metrics, const Measurements& measured, const step::Model& model) {
   std::string reason = why_diverged(metrics, measured);
   if (reason.empty()) return reason;
-  if (const auto tensor = step::first_not_finite(state, {}); !tensor.empty()) reason += "; nor is " + tensor;
+  const auto tensors = step::all_tensors(model, model.state.device);
+  if (const auto tensor = step::first_not_finite(tensors, {}); !tensor.empty()) reason += "; nor is " + tensor;
   return reason;
 }
 
@@ -181,7 +182,11 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
 
   const bool is_save_due =
       (better && config().checkpoint.keep_best) || run_.saver.is_due_after_epoch() || safety_.needs_checkpoint();
-  is_save_due&& safety_.is_worth_saving() ? run_.saver.save() : run_.saver.report_results();
+  if (is_save_due && safety_.is_worth_saving()) {
+    run_.saver.save();
+  } else {
+    run_.saver.report_results();
+  }
   safety_.check_times(trained->train_ms, hook_ms);
   reporter_.report(results, {run_.policy.figures(), growth_.figures(), safety_.good_state().figures(),
                              safety_.emergency_figures(), run_.saver.figures(), hook_ms});
@@ -205,14 +210,14 @@ StepMetrics EpochLoop::read_metrics() {
 // The growing seeds' changes are undone, so there is nothing to report.
 std::optional<RunOutcome> EpochLoop::undo_trouble(StepMetrics& metrics, Measurements& measured) {
   GoodState& good_state = safety_.good_state();
-  std::string reason = divergence(metrics, measured, run_.model.state);
+  std::string reason = divergence(metrics, measured, run_.model);
   if (reason.empty()) reason = good_state.loss_explosion(measured);
   if (reason.empty()) return std::nullopt;
   if (auto outcome = safety_.go_before_epoch(reason)) return outcome;
   if (!good_state.has_growing_seeds() || !good_state.put_back(reason)) return safety_.fail_epoch(reason);
   hold_restored();
   good_state.measure_again(reason, metrics, measured);
-  reason = divergence(metrics, measured, run_.model.state);
+  reason = divergence(metrics, measured, run_.model);
   return reason.empty() ? std::nullopt : std::optional(safety_.fail_epoch(reason));
 }
 

@@ -30,8 +30,7 @@ constexpr int kSteadySteps = 16;
 
 constexpr auto kDrillDelay = std::chrono::seconds(2);
 
-BadStep bad_step(std::int64_t step, const step::StepState& state, const std::vector<Microbatch>& microbatches) {
-  const auto tensor = step::first_not_finite(state, microbatches);
+BadStep bad_step(std::int64_t step, const step::StepState& state, const std::string& tensor) {
   if (!tensor.empty()) return {step, tensor + " is not finite", tensor.starts_with("batch.")};
   const bool overflows = step::FiniteWatch::is_scale_at_its_end(state);
   return {step, overflows ? "the gradients overflow, however small the loss scale"
@@ -123,8 +122,11 @@ std::optional<BadStep> EpochTrainer::run_step(const std::vector<Microbatch>& mic
   if (watched) runner_.record_step_time(clock.now() - begin);
   if (run_.step_times) run_.step_times->push_back({begin, clock.now()});
   recorder_.end(microbatches, run_.facts.learning_rate(step) * rate_factor, {runner_.figures().in_use, runner_.bits()});
-  if (!watch_.trips(run_.model.state, used)) return std::nullopt;
-  BadStep bad = tolaria::bad_step(step, run_.model.state, used);
+  const auto bad_tensor = [&] {
+    return step::first_not_finite(step::all_tensors(run_.model, run_.facts.device), used);
+  };
+  if (!watch_.trips(run_.model.state, bad_tensor)) return std::nullopt;
+  BadStep bad = tolaria::bad_step(step, run_.model.state, bad_tensor());
   if (run_.bundles) run_.bundles->keep(bad, used, runner_.figures().in_use);
   return bad;
 }
@@ -166,7 +168,9 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   const bool can_go_back = !good_state_.has_growing_seeds();
   bad_step_.reset();
   watch_ = {};
-  if (can_go_back) watch_.begin(run_.model.state);
+  using Overflow = step::FiniteWatch::Overflow;
+  const bool is_half = run_.model.settings.compute_type == torch::kHalf;
+  if (can_go_back) watch_.begin(run_.model.state, is_half ? Overflow::kOrdinary : Overflow::kTrouble);
   is_copy_old_ = false;  // it is of the end of the epoch before, or of the return to it
   steady_steps_ = 0;
   TrainedEpoch trained;

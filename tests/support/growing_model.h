@@ -127,9 +127,8 @@ class GrowingModel {
     made.seed_operation->blueprint_id = blueprint;
     return made;
   }
-  tolaria::AppliedCommand apply(const leyline::AdaptationCommand& wanted,
-                                const std::optional<tolaria::DiskRoom>& disk = {}) {
-    auto done = tolaria::apply_command(*model, wanted, probe.to(device_), 1, disk);
+  tolaria::AppliedCommand apply(const leyline::AdaptationCommand& wanted, std::optional<std::uint64_t> disk_room = {}) {
+    auto done = tolaria::apply_command(*model, wanted, probe.to(device_), 1, disk_room);
     step::follow_training_gates(*model);
     return done;
   }

@@ -60,8 +60,11 @@ bool computes_in_fp32(const SavedRun& saved) {
 // Bundles are of runs on the CPU.
 Workbench bench_of(config::RunConfig config, const SavedRun& saved) {
   config.device.kind = "cpu";
-  if (computes_in_fp32(saved)) config.device.precision = config::Precision::kFp32;
   Workbench bench = set_up_saved(config, saved.preprocessing->shape);
+  if (computes_in_fp32(saved)) {
+    raise_precision(bench);
+    bench.model = step::build_model(bench.config, saved.preprocessing->shape, bench.settings, bench.device);
+  }
   restore(bench, saved);
   return bench;
 }

@@ -32,7 +32,7 @@ struct Stop {
 
 struct NodeSize {
   int nodes = 1;
-  std::size_t levels = 1;  // of nesting
+  std::size_t levels = 0;  // of nesting
   std::size_t bytes = 0;   // of text
 };
 
@@ -49,6 +49,18 @@ NodeSize size_of(const YamlNode& node) {
   return size;
 }
 
+constexpr const char* kSpaces = " \t\r\n";
+
+// Comments are among them.
+std::size_t after_spaces(std::string_view text, std::size_t at) {
+  while (at < text.size()) {
+    at = std::min(text.find_first_not_of(kSpaces, at), text.size());
+    if (!text.substr(at).starts_with('#')) break;
+    at = std::min(text.find('\n', at), text.size());
+  }
+  return at;
+}
+
 // Where the value begins whose tag and anchor are at `at`, and whether there is a tag.
 struct Properties {
   std::size_t end = 0;
@@ -58,8 +70,7 @@ Properties properties_at(std::string_view text, std::size_t at) {
   Properties found{at};
   while (found.end < text.size() && (text[found.end] == '&' || text[found.end] == '!')) {
     found.have_tag |= text[found.end] == '!';
-    const std::size_t end = text.find_first_of(" \r\n", found.end);
-    found.end = std::min(text.find_first_not_of(" \r\n", end), text.size());
+    found.end = after_spaces(text, std::min(text.find_first_of(kSpaces, found.end), text.size()));
   }
   return found;
 }
@@ -106,7 +117,7 @@ class Builder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     YamlNode node = start(YamlNode::Kind::kScalar, mark);
-    check_tag(tag, mark);
+    check_tag(tag, properties_at(text_, static_cast<std::size_t>(mark.pos)).have_tag, mark);
     check_quotes(mark);
     node.text = value;
     node.style = tag == "!" ? YamlNode::Style::kQuoted : YamlNode::Style::kPlain;
@@ -158,10 +169,10 @@ class Builder : public YAML::EventHandler {
     if (repeated_bytes_ > YamlLimits::kRepeatedBytes) throw Stop{place, "anchors and aliases repeat more than 4 MiB"};
   }
 
-  // The parser says "?" and "!" also of values without a tag.
-  void check_tag(const std::string& tag, const YAML::Mark& mark) {
+  // The parser says "?" of values without a tag, and "!" of those in quotes.
+  void check_tag(const std::string& tag, bool has_unnamed, const YAML::Mark& mark) {
     const bool is_named = tag != "?" && tag != "!" && !tag.empty();
-    if (!is_named && !properties_at(text_, static_cast<std::size_t>(mark.pos)).have_tag) return;
+    if (!is_named && !has_unnamed) return;
     report(place_of(mark), "tags are not accepted; remove " + in_quotes(tag.empty() || tag == "?" ? "!" : tag));
   }
 
@@ -182,7 +193,7 @@ class Builder : public YAML::EventHandler {
 
   void open(YamlNode::Kind kind, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
     YamlNode node = start(kind, mark);
-    check_tag(tag, mark);
+    check_tag(tag, tag == "!", mark);
     if (stack_.size() >= YamlLimits::kDepth) throw Stop{node.place, kTooDeep};
     if (expects_key()) throw Stop{node.place, "expected a key, found a list or a map; is every bracket closed?"};
     stack_.push_back(Frame{std::move(node), anchor, false, {}, {}, {}});

@@ -112,14 +112,9 @@ std::optional<SaveResult> perform(CheckpointStore& store, const Job& job, const 
   return result;
 }
 
-std::uint64_t bytes_of(const Job& job, const std::optional<SaveResult>& result) {
-  if (const auto* space = std::get_if<SpaceToKeep>(&job)) return space->bytes;
-  return result && result->bytes > 0 ? result->bytes : bytes_of(std::get<ImageToSave>(job).image);
-}
-
-std::optional<DiskRoom> room_of(CheckpointStore& store, std::uint64_t checkpoint_bytes) {
+std::optional<std::uint64_t> room_of(CheckpointStore& store) {
   try {
-    return DiskRoom{store.free_space() + store.kept_space(), checkpoint_bytes};
+    return store.free_space() + store.kept_space();
   } catch (const base::IoError&) {
     return std::nullopt;
   }
@@ -157,9 +152,10 @@ struct CheckpointWriter::State {
   std::deque<Job> queue;
   std::vector<SaveResult> results;
   std::vector<CheckpointEntry> published;  // the store's list
-  std::optional<DiskRoom> room;
+  std::optional<std::uint64_t> room;
   bool busy = false, stopping = false, ended = false;
   bool saving = false;                     // busy with an image
+  bool is_left_behind = false;             // the writer has gone without it
   std::optional<ImageToSave> not_fitting;  // the newest one, where the disk was full; nothing came after it
 
   void work() {
@@ -173,15 +169,16 @@ struct CheckpointWriter::State {
         auto result = carry_out(lock, job);
         if (result && result->out_of_space && is_ordinary(job)) not_fitting = std::get<ImageToSave>(job);
         if (result) add(std::move(*result));
-      } else {
+      } else if (has_space_again(lock)) {
         auto result = carry_out(lock, *not_fitting);
         if (result && result->out_of_space) continue;  // that was reported
         not_fitting.reset();
         if (result) add(std::move(*result));
       }
     }
+    const bool owns_space = !is_left_behind;  // else the next writer of this run may keep it
     lock.unlock();
-    give_up_space(store);
+    if (owns_space) give_up_space(store);
     lock.lock();
     ended = true;
     changed.notify_all();
@@ -199,12 +196,20 @@ struct CheckpointWriter::State {
     return !queue.empty();
   }
 
+  // A disk that is nearly full is not filled with attempts. A quota does not show in its free space.
+  bool has_space_again(std::unique_lock<std::mutex>& lock) {
+    lock.unlock();
+    const auto free = room_of(store);
+    lock.lock();
+    return !free || *free >= bytes_of(not_fitting->image);
+  }
+
   std::optional<SaveResult> carry_out(std::unique_lock<std::mutex>& lock, const Job& job) {
     busy = true;
     saving = is_image(job);
     lock.unlock();
     auto result = perform(store, job, clock);
-    const auto new_room = is_record(job) ? std::nullopt : room_of(store, bytes_of(job, result));
+    const auto new_room = is_record(job) ? std::nullopt : room_of(store);
     lock.lock();
     if (!is_record(job)) room = new_room;
     try {
@@ -242,7 +247,10 @@ CheckpointWriter::~CheckpointWriter() {
   state_->changed.notify_all();
   // The machine's clock, since nothing advances another one here.
   const bool ended = state_->changed.wait_for(lock, gave_up_ ? Duration(0) : deadline_, [&] { return state_->ended; });
-  if (!ended) state_->queue.clear();
+  if (!ended) {
+    state_->queue.clear();
+    state_->is_left_behind = true;
+  }
   lock.unlock();
   ended ? thread_.join() : thread_.detach();
 }
@@ -301,7 +309,7 @@ std::vector<CheckpointEntry> CheckpointWriter::checkpoints() const {
   return state_->published;
 }
 
-std::optional<DiskRoom> CheckpointWriter::disk_room() const {
+std::optional<std::uint64_t> CheckpointWriter::disk_room() const {
   const std::lock_guard lock(state_->mutex);
   return state_->room;
 }

@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
-#include "tolaria/checkpoint/disk_room.h"
 
 namespace esper::tolaria {
 
@@ -62,8 +61,9 @@ class CheckpointWriter {
   std::vector<SaveResult> take_results();
   // Published checkpoints, oldest first, as of the last completed save.
   std::vector<CheckpointEntry> checkpoints() const;
-  // As of the last completed save or keep_space(); empty before, and where the disk could not be asked.
-  std::optional<DiskRoom> disk_room() const;
+  // The bytes that are free on the disk for this process, and those that are kept, as of the last completed save or
+  // keep_space(); empty before, and where the disk could not be asked.
+  std::optional<std::uint64_t> disk_room() const;
 
   static constexpr std::size_t kMostRecords = 4096;
 

@@ -25,6 +25,12 @@ bool folds(const std::vector<LifecycleEvent>& events) {
 
 std::int64_t elements_of(const Model& model) { return kasmina::num_parameters_of(model.network.state()); }
 
+std::uint64_t bytes_of(const Model& model) {
+  std::uint64_t bytes = 0;
+  for (const auto& [id, tensor] : step::all_tensors(model, model.state.device)) bytes += tensor.nbytes();
+  return bytes;
+}
+
 // What malloc keeps for the next step counts as in use, and may be what is missing.
 std::string lack_of_host_memory(std::int64_t elements) {
   const auto lack = [&] { return lack_of_memory(elements, base::memory_room(base::system_memory())); };
@@ -37,11 +43,12 @@ std::string lack_of_host_memory(std::int64_t elements) {
 struct Lack {
   std::string code, reason;
 };
-Lack lack_for(std::int64_t added, torch::Device device, const std::optional<DiskRoom>& disk) {
+Lack lack_for(std::int64_t added, const StepState& before, std::uint64_t state_bytes,
+              std::optional<std::uint64_t> disk_room) {
   if (added <= 0) return {};
-  const std::string of_memory = device.is_cpu() ? lack_of_host_memory(added) : "";
+  const std::string of_memory = before.device.is_cpu() ? lack_of_host_memory(added) : "";
   if (!of_memory.empty()) return {"out_of_memory", of_memory};
-  const std::string of_disk = disk ? lack_of_disk(added, *disk) : "";
+  const std::string of_disk = disk_room ? lack_of_disk(state_bytes, added, *disk_room) : "";
   return of_disk.empty() ? Lack{} : Lack{"out_of_space", of_disk};
 }
 
@@ -56,15 +63,17 @@ AppliedCommand refusal(const leyline::AdaptationCommand& command, const std::exc
 }  // namespace
 
 AppliedCommand apply_command(Model& model, const leyline::AdaptationCommand& command, const torch::Tensor& probe,
-                             std::uint64_t now_ns, const std::optional<DiskRoom>& disk) {
+                             std::uint64_t now_ns, std::optional<std::uint64_t> disk_room) {
   const auto version = model.network.structure_version();
   const std::int64_t elements = elements_of(model);
+  std::uint64_t state_bytes = 0;
   const StepState state =
       model.state;  // shared tensors: following a structure creates new ones, and keeps or drops old ones
   AppliedCommand done;
   FoldedState folded;
   try {
     folded = folded_state(model, command);
+    state_bytes = bytes_of(model);
   } catch (const std::exception& error) {
     return refusal(command, error);
   }
@@ -74,7 +83,7 @@ AppliedCommand apply_command(Model& model, const leyline::AdaptationCommand& com
     change.commit();
     return done;
   }
-  const auto [code, reason] = lack_for(elements_of(model) - elements, model.state.device, disk);
+  const auto [code, reason] = lack_for(elements_of(model) - elements, state, state_bytes, disk_room);
   if (!code.empty()) {
     change.roll_back();
     done.events = {kasmina::refusal_of(command, code, reason)};

@@ -7,7 +7,6 @@
 
 #include "leyline/command.h"
 #include "step/model.h"
-#include "tolaria/checkpoint/disk_room.h"
 
 namespace esper::tolaria {
 
@@ -20,8 +19,9 @@ struct AppliedCommand {
 // As kasmina::Network::apply(). If a fossil is folded into the host, or a widening becomes part of it, averages and
 // moments follow (tolaria/growth/fold_state.h). If memory is too short for what the new structure
 // takes (graft_room.h), or the optimizer runs out of it, the change is rolled back and the command is rejected as
-// out_of_memory; as out_of_space if its checkpoints would not fit on the disk. disk: empty if that is not known.
+// out_of_memory; as out_of_space if its checkpoints would not fit on the disk. disk_room: bytes for checkpoints;
+// empty: not known.
 AppliedCommand apply_command(step::Model& model, const leyline::AdaptationCommand& command, const torch::Tensor& probe,
-                             std::uint64_t now_ns, const std::optional<DiskRoom>& disk = {});
+                             std::uint64_t now_ns, std::optional<std::uint64_t> disk_room = {});
 
 }  // namespace esper::tolaria

@@ -12,11 +12,11 @@ std::string lack_of_memory(std::int64_t elements, const base::MemoryRoom& room) 
                      base::mebibytes(usable), room.limit);
 }
 
-std::string lack_of_disk(std::int64_t elements, const DiskRoom& room) {
-  const std::uint64_t need = room.checkpoint_bytes + static_cast<std::uint64_t>(elements * kSavedBytesPerElement);
-  if (need <= room.usable_bytes) return {};
+std::string lack_of_disk(std::uint64_t state_bytes, std::int64_t elements, std::uint64_t room) {
+  const std::uint64_t need = state_bytes + static_cast<std::uint64_t>(elements * kSavedBytesPerElement);
+  if (need <= room) return {};
   return fmt::format("a checkpoint with {} parameters more takes about {} KiB, and the disk has {} KiB", elements,
-                     need >> 10, room.usable_bytes >> 10);
+                     need >> 10, room >> 10);
 }
 
 }  // namespace esper::tolaria

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/memory_room.h"
-#include "tolaria/checkpoint/disk_room.h"
 
 namespace esper::tolaria {
 
@@ -21,7 +20,8 @@ std::string lack_of_memory(std::int64_t elements, const base::MemoryRoom& room);
 // What each takes in a checkpoint, from above: itself, two moments, an average.
 inline constexpr std::int64_t kSavedBytesPerElement = 16;
 
-// Why a checkpoint with so many further elements does not fit on the disk, as text; empty: it fits.
-std::string lack_of_disk(std::int64_t elements, const DiskRoom& room);
+// Why a checkpoint of a state of so many bytes, and so many further elements, does not fit on the disk, as text; empty:
+// it fits. room: bytes, free or kept for it.
+std::string lack_of_disk(std::uint64_t state_bytes, std::int64_t elements, std::uint64_t room);
 
 }  // namespace esper::tolaria

@@ -74,8 +74,8 @@ bool went_back_to_its_beginning(base::FileSystem& files, const std::string& jour
     const auto record = nlohmann::json::parse(text, nullptr, false);
     if (!record.is_object() || !record.contains("step") || !record["step"].is_number_integer()) return;
     const auto step = record["step"].get<std::int64_t>();
-    if (record.value("what", "") == "checkpoint") saved.insert(step);
-    if (record.value("what", "") != "reaction") return;
+    if (record.value("what", nlohmann::json()) == "checkpoint") saved.insert(step);
+    if (record.value("what", nlohmann::json()) != "reaction") return;
     saved.erase(saved.upper_bound(step), saved.end());
     went_back = true;
   });

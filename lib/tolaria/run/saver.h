@@ -77,7 +77,7 @@ class Saver {
   const SaveFigures& figures() const { return figures_; }
   // As of the last completed save.
   std::vector<CheckpointEntry> checkpoints() const { return writer_.checkpoints(); }
-  std::optional<DiskRoom> disk_room() const { return writer_.disk_room(); }
+  std::optional<std::uint64_t> disk_room() const { return writer_.disk_room(); }
 
   // Appends to the run's journal. A record that cannot be written is lost, counted and reported.
   void record(std::string json_text) { writer_.record(std::move(json_text)); }

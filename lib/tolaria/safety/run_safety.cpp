@@ -39,7 +39,8 @@ void RunSafety::begin(const std::optional<CameBack>& came_back) {
   const std::int64_t steps_of_epoch = evaluation_.facts.steps_of(progress_.batch);
   if (is_worth_saving())
     progress_.safety.good_step = std::max(progress_.safety.good_step, progress_.step - steps_of_epoch);
-  if (step::first_not_finite(evaluation_.model.state, {}).empty()) good_state_.keep();
+  const auto tensors = step::all_tensors(evaluation_.model, evaluation_.facts.device);
+  if (step::first_not_finite(tensors, {}).empty()) good_state_.keep();
 }
 
 std::optional<RunOutcome> RunSafety::react(const BadStep& bad) {

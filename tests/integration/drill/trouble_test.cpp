@@ -188,8 +188,9 @@ TEST_CASE("a run in bf16 or fp16 goes on in fp32, and stays there when it is res
 }
 
 TEST_CASE("a run that goes back to its beginning, in another precision, can be killed there and is resumed") {
+  const std::string precision = GENERATE("bf16", "fp16");
   const RunRoom room;
-  const Words strict = kNoGrowth + Words{"device.precision=bf16", "safety.most_skipped_steps=0",
+  const Words strict = kNoGrowth + Words{"device.precision=" + precision, "safety.most_skipped_steps=0",
                                          "safety.most_rate_cuts=1", "checkpoint.every=3 steps"};
   // In the sixth step, and in the first once it is trained again: then fp32 from the first step on.
   const std::string twice = "tolaria.nan_input@6x2";
@@ -197,6 +198,23 @@ TEST_CASE("a run that goes back to its beginning, in another precision, can be k
   const auto killed = train_with(room, room.run("killed"), strict, twice + ",tolaria.training.kill@9");
   REQUIRE(killed.exit_code == 128 + 9);
   REQUIRE(events_of(room.run("killed"), "tolaria.full_precision").size() == 1);
+  require_done(resume_with(room.run("killed"), ""));
+  check_equal(record_of(room.run("killed")), record_of(room.run("whole")), Telemetry::kMayLack);
+}
+
+TEST_CASE("a run in fp16 whose gradients overflow is resumed with the same bits, whatever it does about them") {
+  const RunRoom room;
+  const auto train = [&](const std::string& name, const std::string& faults) {
+    const Words wild = kNoGrowth + Words{"device.precision=fp16", "training.optimizer.lr=30", "data.batch_size=8",
+                                         "epochs=6", "step.lane=replay"};
+    return run_program(train_command(ESPER_SOURCE_DIR "/configs/drill/run/digits_quick.yaml", room.run(name), wild),
+                       {"ESPER_FAULTS=" + faults});
+  };
+  require_done(train("whole", ""));
+  CHECK(values_of(room.run("whole"), "tolaria.scaler.skipped_steps_total").back() > 10);
+  const auto hit = GENERATE(15, 30, 200);  // before it has reacted, while it does, and after
+  CAPTURE(hit);
+  REQUIRE(train("killed", "tolaria.training.kill@" + std::to_string(hit)).exit_code == 128 + 9);
   require_done(resume_with(room.run("killed"), ""));
   check_equal(record_of(room.run("killed")), record_of(room.run("whole")), Telemetry::kMayLack);
 }

@@ -224,6 +224,8 @@ std::vector<Bad> wrong_structure() {
       {"directive between keys", "a: 1\n%b: 2\nc: 3\n", "f:2:1: directives"},
       {"column after a character of three bytes", "a: \"\xE6\x97\xA5\" ]\n", "f:1:8: not YAML"},
       {"open quote after an anchor", "a: &a \"b\nc: 1\nd: 2\n", "f:1:4: the quote is not closed"},
+      {"open quote after an anchor and a tab", "a: &a\t\"b\nc: 1\nd: 2\n", "f:1:4: the quote is not closed"},
+      {"open quote after an anchor and a comment", "a: &a # d\n  \"b\nc: 1\nd: 2\n", "f:1:4: the quote is not closed"},
       {"open single quote after an anchor", "a: &a 'b\nc: 1\nd: 2\n", "f:1:4: the quote is not closed"},
       {"quote that goes on after an escaped line end", "a: \"b\\\n  c\"\n", "f:1:4: the quote is not closed"},
       {"version twice", "%YAML 1.1\n%YAML 1.1\n---\na: 1\n", "f:1:1: directives"},

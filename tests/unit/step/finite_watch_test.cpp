@@ -20,22 +20,28 @@ step::Microbatch with(step::Microbatch batch, double value) {
   return batch;
 }
 
+using Overflow = step::FiniteWatch::Overflow;
+
+bool trips(step::FiniteWatch& watch, const Bench& bench, const std::vector<step::Microbatch>& batch = {}) {
+  return watch.trips(bench.state, [&] { return step::first_not_finite(step::named_tensors(bench.state), batch); });
+}
+
 }  // namespace
 
 TEST_CASE("the step with a number that is not finite trips the watch, and no step before it") {
   for (const double bad : {kNaN, kInf, -kInf}) {
     Bench bench(plain_sgd());
     step::FiniteWatch watch;
-    watch.begin(bench.state);
+    watch.begin(bench.state, Overflow::kTrouble);
     for (int i = 0; i < 3; ++i) {
       bench.step({samples(8)});
-      REQUIRE_FALSE(watch.trips(bench.state, {}));
+      REQUIRE_FALSE(trips(watch, bench));
     }
     const std::vector<step::Microbatch> spoilt{samples(8), with(samples(8), bad)};
     bench.step(spoilt);
-    CHECK(watch.trips(bench.state, {}));
-    CHECK(step::first_not_finite(bench.state, spoilt) == "batch.1.inputs");
-    CHECK_FALSE(step::first_not_finite(bench.state, {}).empty());
+    CHECK(trips(watch, bench));
+    CHECK(step::first_not_finite(step::named_tensors(bench.state), spoilt) == "batch.1.inputs");
+    CHECK_FALSE(step::first_not_finite(step::named_tensors(bench.state), {}).empty());
   }
 }
 
@@ -44,10 +50,10 @@ TEST_CASE("one that is not finite in the parameters trips it, too, and is named"
   step::FiniteWatch watch;
   bench.net.b2.detach()[1].fill_(kNaN);
   const std::vector<step::Microbatch> batch{samples(8)};
-  CHECK(step::first_not_finite(bench.state, batch) == bench.state.groups[0].parameter_ids[3]);
-  watch.begin(bench.state);
+  CHECK(step::first_not_finite(step::named_tensors(bench.state), batch) == bench.state.groups[0].parameter_ids[3]);
+  watch.begin(bench.state, Overflow::kTrouble);
   bench.step(batch);
-  CHECK(watch.trips(bench.state, {}));
+  CHECK(trips(watch, bench));
 }
 
 TEST_CASE("a loss that is not finite trips it, though every gradient is") {
@@ -58,11 +64,11 @@ TEST_CASE("a loss that is not finite trips it, though every gradient is") {
   };
   Bench bench(settings);
   step::FiniteWatch watch;
-  watch.begin(bench.state);
+  watch.begin(bench.state, Overflow::kTrouble);
   bench.step(batch_with(1));
-  CHECK_FALSE(watch.trips(bench.state, {}));
+  CHECK_FALSE(trips(watch, bench));
   bench.step(batch_with(3e38));  // a single one is finite, their sum is not
-  CHECK(watch.trips(bench.state, {}));
+  CHECK(trips(watch, bench));
   CHECK(bench.state.gradients.isfinite().all().item<bool>());
 }
 
@@ -70,16 +76,16 @@ TEST_CASE("one element of a gradient that is not finite trips it") {
   const auto group = GENERATE(0, 1);
   Bench bench(adamw(), Grouping::kTwo);
   step::FiniteWatch watch;
-  watch.begin(bench.state);
+  watch.begin(bench.state, Overflow::kTrouble);
   bench.step({samples(8)});
-  REQUIRE_FALSE(watch.trips(bench.state, {}));
+  REQUIRE_FALSE(trips(watch, bench));
   const torch::Tensor element = bench.state.groups[static_cast<std::size_t>(group)].parameters.views[0].view(-1)[2];
   step::train_step(bench.state, bench.settings, std::vector{samples(8)},
                    [&](const torch::Tensor& inputs, kasmina::SlotTaps*) {
                      // 0, with an infinite slope along the element.
                      return bench.net.forward(inputs) + at::sqrt(element - element.detach());
                    });
-  CHECK(watch.trips(bench.state, {}));
+  CHECK(trips(watch, bench));
   CHECK(at::isfinite(bench.state.gradients).logical_not().sum().item<std::int64_t>() >= 1);
 }
 
@@ -90,10 +96,10 @@ TEST_CASE("each step of a burst trips it, once it watches anew, and none after t
   step::FiniteWatch watch;
   for (int i = 0; i < length + 5; ++i) {
     CAPTURE(i);
-    watch.begin(bench.state);
+    watch.begin(bench.state, Overflow::kTrouble);
     const bool is_bad = i < length;
     bench.step({is_bad ? with(samples(8, i), kNaN) : samples(8, i)});
-    REQUIRE(watch.trips(bench.state, {}) == is_bad);
+    REQUIRE(trips(watch, bench) == is_bad);
     if (!is_bad) continue;
     const at::NoGradGuard no_grad;  // as a run does that goes back
     for (const auto& [id, tensor] : step::named_tensors(bench.state)) torch::Tensor(tensor).copy_(good.at(id));
@@ -103,12 +109,12 @@ TEST_CASE("each step of a burst trips it, once it watches anew, and none after t
 TEST_CASE("what went wrong before the watch began does not trip it") {
   Bench bench(plain_sgd());
   step::FiniteWatch watch;
-  watch.begin(bench.state);
+  watch.begin(bench.state, Overflow::kTrouble);
   bench.step({samples(8)});
   step::read_metrics(bench.state);
-  watch.begin(bench.state);
+  watch.begin(bench.state, Overflow::kTrouble);
   bench.step({samples(8)});
-  CHECK_FALSE(watch.trips(bench.state, {}));
+  CHECK_FALSE(trips(watch, bench));
 }
 
 TEST_CASE("with fp16 a step whose gradients overflow is ordinary, and one with bad inputs or parameters is not") {
@@ -116,22 +122,22 @@ TEST_CASE("with fp16 a step whose gradients overflow is ordinary, and one with b
   settings.compute_type = torch::kHalf;
   Bench bench(settings);
   step::FiniteWatch watch;
-  watch.begin(bench.state);
+  watch.begin(bench.state, Overflow::kOrdinary);
   const std::vector<step::Microbatch> batch{samples(8)};
   for (int i = 0; i < 40; ++i) {
     bench.state.loss_scale.scale.fill_(3e38);
     bench.step(batch);
-    REQUIRE_FALSE(watch.trips(bench.state, batch));
+    REQUIRE_FALSE(trips(watch, bench, batch));
   }
   const std::vector<step::Microbatch> spoilt{with(samples(8), kNaN)};
   bench.step(spoilt);
-  CHECK(watch.trips(bench.state, spoilt));
-  CHECK(step::first_not_finite(bench.state, spoilt) == "batch.0.inputs");
+  CHECK(trips(watch, bench, spoilt));
+  CHECK(step::first_not_finite(step::named_tensors(bench.state), spoilt) == "batch.0.inputs");
 
-  watch.begin(bench.state);
+  watch.begin(bench.state, Overflow::kOrdinary);
   bench.net.b2.detach()[1].fill_(kNaN);
   bench.step(batch);
-  CHECK(watch.trips(bench.state, batch));
+  CHECK(trips(watch, bench, batch));
 }
 
 TEST_CASE("with fp16 gradients that overflow however small the scale trip it, whenever it began to watch") {
@@ -142,19 +148,19 @@ TEST_CASE("with fp16 gradients that overflow however small the scale trip it, wh
   Bench bench(settings);
   const std::vector<step::Microbatch> batch{{samples(8).inputs, at::full({8, 4}, 1e18)}};
   step::FiniteWatch watch;
-  watch.begin(bench.state);
+  watch.begin(bench.state, Overflow::kOrdinary);
   int steps = 0;
   for (bool tripped = false; !tripped && steps < 100; ++steps) {
     if (steps % 7 == 0) {
       watch = {};
-      watch.begin(bench.state);
+      watch.begin(bench.state, Overflow::kOrdinary);
     }
     bench.step(batch);
-    tripped = watch.trips(bench.state, batch);
+    tripped = trips(watch, bench, batch);
   }
   CHECK(steps == 24);
   CHECK(step::FiniteWatch::is_scale_at_its_end(bench.state));
-  CHECK(step::first_not_finite(bench.state, batch).empty());
+  CHECK(step::first_not_finite(step::named_tensors(bench.state), batch).empty());
 }
 
 }  // namespace esper::test::finite_watch_test

@@ -20,10 +20,10 @@ TEST_CASE("further parameters fit into seven eighths of the room, or are refused
 }
 
 TEST_CASE("a network grows as long as a checkpoint of it fits on the disk") {
-  const tolaria::DiskRoom room{.usable_bytes = 10 << 20, .checkpoint_bytes = 4 << 20};
+  constexpr std::uint64_t kState = 4 << 20, kRoom = 10 << 20;
   const std::int64_t most = (6 << 20) / kSavedBytesPerElement;
-  CHECK(lack_of_disk(most, room).empty());
-  CHECK_THAT(lack_of_disk(most + 1, room),
+  CHECK(lack_of_disk(kState, most, kRoom).empty());
+  CHECK_THAT(lack_of_disk(kState, most + 1, kRoom),
              Catch::Matchers::ContainsSubstring("takes about 10240 KiB, and the disk has 10240 KiB"));
 }
 
