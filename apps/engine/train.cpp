@@ -83,8 +83,8 @@ tolaria::RunOutcome run_epochs(Composition& composition, const OpenRun& open) {
     composition.run().changes = &changes;
     return tolaria::run_epochs(composition.run());
   } catch (const std::exception& error) {
+    composition.abandon(error);  // saves what can be saved, which has deadlines of its own
     end_in_time(composition.run().facts.config, status_of(error), error.what());
-    composition.abandon(error);
     publish_trace(open.files, open.folder, composition.run().ledger);
     throw;
   }

@@ -196,12 +196,13 @@ struct CheckpointWriter::State {
     return !queue.empty();
   }
 
-  // A disk that is nearly full is not filled with attempts. A quota does not show in its free space.
+  // Beside what is kept for the last save. A disk that is nearly full is not filled with attempts. A quota does not
+  // show in its free space.
   bool has_space_again(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     const auto free = room_of(store);
     lock.lock();
-    return !free || *free >= bytes_of(not_fitting->image);
+    return !free || *free >= bytes_of(not_fitting->image) + store.kept_space();
   }
 
   std::optional<SaveResult> carry_out(std::unique_lock<std::mutex>& lock, const Job& job) {
