@@ -288,15 +288,4 @@ TEST_CASE("what did not fit on a full disk is not written after what followed it
   CHECK(it.writer.checkpoints().empty());
 }
 
-TEST_CASE("a disk with space for the last save only is looked at again, and not filled with attempts") {
-  Writing it;
-  REQUIRE(it.save(small_image(1)).path != "");  // and as much is kept
-  it.files.limit_bytes(it.files.used_bytes() + 100);
-  REQUIRE(it.save(small_image(2)).out_of_space);
-  const int before = it.files.calls();
-  std::this_thread::sleep_for(milliseconds(1500));
-  CHECK(it.files.calls() > before);
-  CHECK(it.files.calls() <= before + 2);
-}
-
 }  // namespace esper::test::checkpoint_writer_test
