@@ -12,6 +12,7 @@
 #include "config/writing/write.h"
 #include "data/preprocessing.h"
 #include "device/rng.h"
+#include "engine/end_in_time.h"
 #include "engine/no_epochs_left.h"
 #include "engine/run_telemetry.h"
 #include "engine/shortage.h"
@@ -221,7 +222,10 @@ std::unique_ptr<Composition> go_back(const TrainRequest& request, Workbench& ben
     return made.reaction == tolaria::Reaction::kFullPrecision || made.reaction == tolaria::Reaction::kSplitBatches;
   };
   if (std::ranges::any_of(where.reactions, changes_bits)) kept.reset();
+  const auto lift = end_in_time(bench.config, static_cast<int>(base::ExitCode::kTryAgain),
+                                "the run in " + open.folder.path + " cannot go back; go on with esper train --resume");
   composition.reset();
+  lift();
   bench.model.reset();  // one at a time: memory may be what is short
   base::fault::signal_point("tolaria.returning");
   try {

@@ -8,14 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/exit_deadline.h"
 #include "base/interrupt.h"
 #include "base/signal_point.h"
-#include "base/text/printable.h"
 #include "base/text/standard_output.h"
 #include "device/out_of_memory.h"
 #include "engine/commands.h"
 #include "engine/composition.h"
+#include "engine/end_in_time.h"
 #include "engine/start_run.h"
 #include "engine/train_report.h"
 #include "engine/trusted_programs.h"
@@ -43,9 +42,6 @@ std::string new_path(const TrainRequest& request, const RunConfig& config) {
 }
 
 int dry_run(const Workbench& bench, const TrainRequest& request) {
-  std::int64_t state_bytes = 0;
-  for (const auto& tensor : step::all_tensors(*bench.model, bench.device))
-    state_bytes += static_cast<std::int64_t>(tensor.tensor.nbytes());
   const ordered_json plan = {{"device", bench.device.str()},
                              {"train_samples", data::num_samples(bench.data.train)},
                              {"validation_samples", data::num_samples(bench.data.validation)},
@@ -53,7 +49,7 @@ int dry_run(const Workbench& bench, const TrainRequest& request) {
                                                      bench.config.step.accumulation},
                              {"epochs", bench.config.epochs},
                              {"parameters", kasmina::num_parameters_of(bench.model->network.state())},
-                             {"checkpoint_bytes", state_bytes}};
+                             {"checkpoint_bytes", kasmina::bytes_of(step::all_tensors(*bench.model, bench.device))}};
   if (request.job.json) {
     write_json(plan);
   } else {
@@ -61,14 +57,6 @@ int dry_run(const Workbench& bench, const TrainRequest& request) {
       write_line(key + ": " + (value.is_string() ? value.get<std::string>() : value.dump()));
   }
   return 0;
-}
-
-// What follows the end of training joins threads, and some may hang: in a read from a dead network disk, say.
-void end_in_time(const RunConfig& config, int status, const std::string& text) {
-  constexpr auto kEnding = std::chrono::seconds(30);
-  base::end_within(
-      config.safety.save_deadline + kEnding, status,
-      fmt::format("esper: {}; a thread of the process does not end, and is left behind\n", base::printable_line(text)));
 }
 
 int status_of(const std::exception& error) {

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
+#include "base/exit_deadline.h"
 #include "base/signal_point.h"
 #include "data/files/input_error.h"
 #include "data/preprocessing.h"
@@ -19,6 +20,8 @@
 
 namespace esper::engine {
 namespace {
+
+constexpr base::Duration kBeyondCommand = std::chrono::seconds(6);
 
 // Where batches come from: data.gpu_dataset.
 data::Source source_of(const Workbench& bench) {
@@ -36,8 +39,8 @@ data::Source source_of(const Workbench& bench) {
   return kShare * static_cast<std::uint64_t>(bytes) < free ? data::Source::kResident : data::Source::kThreads;
 }
 
-std::unique_ptr<data::Loader> make_loader(const data::Dataset& dataset, const Workbench& bench, data::Source source,
-                                          data::Order order) {
+LoaderPointer make_loader(const data::Dataset& dataset, const Workbench& bench, data::Source source,
+                          data::Order order) {
   const auto& config = bench.config;
   const bool training = order == data::Order::kShuffled;
   data::LoaderConfig loader;
@@ -57,7 +60,8 @@ std::unique_ptr<data::Loader> make_loader(const data::Dataset& dataset, const Wo
   loader.source = source;
   loader.device = bench.device;
   try {
-    return std::make_unique<data::Loader>(dataset, bench.data.standardization, loader);
+    auto made = std::make_unique<data::Loader>(dataset, bench.data.standardization, loader);
+    return {made.release(), EndLoader{config.safety.save_deadline + kBeyondCommand}};
   } catch (const c10::OutOfMemoryError&) {
     throw base::Error(
         base::ExitCode::kResources,
@@ -153,8 +157,16 @@ std::unique_ptr<program::CompileService> make_compile_service(const config::RunC
   return std::make_unique<program::CompileService>(settings, program::CompileFolders{cache_dir, {}});
 }
 
-std::unique_ptr<data::Loader> open_loader(const Workbench& bench, const data::Dataset& dataset, data::Order order) {
+LoaderPointer open_loader(const Workbench& bench, const data::Dataset& dataset, data::Order order) {
   return make_loader(dataset, bench, source_of(bench), order);
+}
+
+void EndLoader::operator()(data::Loader* loader) const {
+  const auto lift =
+      base::end_within(deadline, static_cast<int>(base::ExitCode::kData),
+                       "esper: data: a thread that reads a batch does not end, and is left behind; is a disk gone?\n");
+  delete loader;
+  lift();
 }
 
 Loaders open_loaders(const Workbench& bench) {
@@ -163,7 +175,7 @@ Loaders open_loaders(const Workbench& bench) {
     return make_loader(part, bench, source, data::Order::kSequential);
   };
   return {make_loader(bench.data.train, bench, source, data::Order::kShuffled), sequential(bench.data.validation),
-          bench.data.test ? sequential(*bench.data.test) : nullptr};
+          bench.data.test ? sequential(*bench.data.test) : LoaderPointer()};
 }
 
 std::string preprocessing_text(const Workbench& bench) {

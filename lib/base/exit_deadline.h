@@ -2,14 +2,16 @@
 // A process that has done its work ends, whatever its threads wait for: one that reads from a dead network disk cannot
 // be told to stop, and whoever joins it waits with it.
 
+#include <functional>
 #include <string>
 
 #include "base/clock.h"
 
 namespace esper::base {
 
-// If this process has not ended by itself after `length`, prints `text` on standard error and ends it with `status`.
-// Where no thread can be started, there is no deadline. Any thread.
-void end_within(Duration length, int status, std::string text);
+// If this process has not ended by itself after `length`, prints `text` on standard error and ends it with `status`,
+// unless the function that is returned was called before, at most once. Where no thread can be started, there is no
+// deadline. Any thread.
+std::function<void()> end_within(Duration length, int status, std::string text);
 
 }  // namespace esper::base

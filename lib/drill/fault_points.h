@@ -10,6 +10,7 @@ namespace esper::drill {
 
 inline constexpr std::array kFaultPoints = std::to_array<std::string_view>({
     "data.batch",
+    "data.hangs",
     "device.allocation",
     "lanes.capture",
     "lanes.recording",

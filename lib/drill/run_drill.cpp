@@ -59,7 +59,9 @@ class DrillRun {
  public:
   DrillRun(const Drill& drill, const DrillSetup& setup, DrillResult& result)
       : drill_(drill),
-        plan_{setup.program, setup.config.empty() ? drill.run : setup.config, drill.set, setup.cache_dir},
+        // Compiled programs of its own: where the user's cache has them there is no compiler to disturb.
+        plan_{setup.program, setup.config.empty() ? drill.run : setup.config, drill.set,
+              fmt::format("{}/{}/programs", setup.folder, drill.name)},
         run_(fmt::format("{}/{}/run", setup.folder, drill.name)),
         result_(result) {
     storage::ensure_folder(storage::real_file_system(), storage::parent_of(run_));
@@ -84,10 +86,13 @@ class DrillRun {
 
   void count_events() {
     std::map<std::string, std::int64_t> reported;
-    history::read_jsonl(run_ + "/telemetry.jsonl", [&](const nlohmann::json& packet) {
-      for (const auto& event : packet.value("events", nlohmann::json::array()))
-        ++reported[event.value("description", "")];
-    });
+    const std::string telemetry = run_ + "/telemetry.jsonl";  // none where it was stopped before it had a folder
+    if (std::filesystem::exists(telemetry)) {
+      history::read_jsonl(telemetry, [&](const nlohmann::json& packet) {
+        for (const auto& event : packet.value("events", nlohmann::json::array()))
+          ++reported[event.value("description", "")];
+      });
+    }
     for (const auto& entry : drill_.expect.events) {
       const auto event = *parse_expected_event(entry);
       const auto times = result_.events[event.name] = reported[event.name];

@@ -38,7 +38,6 @@ struct DrillSetup {
   std::string program;        // esper
   std::string folder;         // for the drills' runs
   std::string config;         // a run file in place of the drills' own; empty: their own
-  std::string cache_dir;      // of compiled programs; empty: where all runs keep them
   bool can_use_gpus = false;  // the build can
 };
 

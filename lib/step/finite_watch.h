@@ -19,17 +19,19 @@ std::string first_not_finite(std::span<const kasmina::NamedTensor> tensors, std:
 
 class FiniteWatch {
  public:
-  // Gradients that overflow with so small a loss scale (65536, with which PyTorch's scaler begins, halved 24 times) do
-  // not become finite with a smaller one that still tells them from 0.
+  // The smallest loss scale that dynamic loss scaling is expected to need: PyTorch's initial 65536, halved 24 times.
+  // Gradients that still overflow with it are not finite without a scale either.
   static constexpr float kLeastScale = 1.0F / 256;
 
-  // Whether a step whose gradients overflow is ordinary, since its loss scale undoes it: with fp16.
+  // What gradients that overflow mean: trouble, or (fp16 with dynamic loss scaling) a step that the scaler skips and
+  // answers with a smaller scale.
   enum class Overflow { kTrouble, kOrdinary };
 
   // Watches the steps from now on. Not on a GPU, whose sums are read at the end of an epoch.
   void begin(const StepState& state, Overflow overflow);
-  // After a step: whether its loss or its gradient norm is not finite. Where that is ordinary, bad_tensor() has to be
-  // something (first_not_finite() of the whole model and the batch), or the loss scale has to be at its end.
+  // After a step: whether its loss or its gradient norm is not finite. Where overflows are ordinary, that counts only
+  // if bad_tensor(), which is first_not_finite() of the whole model and the batch, names something, or if the loss
+  // scale is at its smallest.
   template <class BadTensor>
   bool trips(const StepState& state, const BadTensor& bad_tensor) {
     if (!is_on_ || (bad_steps(state) == seen_ && has_finite_loss(state))) return false;

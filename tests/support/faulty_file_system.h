@@ -3,6 +3,7 @@
 // and a power loss that takes everything not synced. Contents and folder entries are made durable separately, as POSIX
 // has it. Every call of the interface counts as one. Any thread.
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -90,7 +91,7 @@ class FaultyFileSystem final : public base::FileSystem {
   std::map<int, Handle> handles_;
   std::vector<EntryChange> unsynced_;
   int next_handle_ = 3;
-  int calls_ = 0;
+  std::atomic<int> calls_ = 0;
   int fail_at_ = 0;
   int fail_with_ = 0;
   int kill_at_ = 0;

@@ -31,7 +31,7 @@ using base::ExitCode;
 
 struct DrillOptions {
   std::vector<std::string> names;
-  std::string folder = "configs/drill", config, cache_dir, output;
+  std::string folder = "configs/drill", config, output;
   bool list = false, keep = false, json = false;
 };
 
@@ -108,7 +108,7 @@ void require_run_file(const drill::Drill& one, const std::string& config) {
 
 int carry_out(const std::vector<drill::Drill>& drills, const DrillOptions& options) {
   base::ScratchFolder scratch("esper-drill");
-  const drill::DrillSetup setup{own_program(), scratch.path(), options.config, options.cache_dir, has_cuda_side()};
+  const drill::DrillSetup setup{own_program(), scratch.path(), options.config, has_cuda_side()};
   for (const auto& one : drills) {
     if (drill::missing_requirement(one, setup).empty()) require_run_file(one, options.config);
   }
@@ -159,7 +159,6 @@ void add_drill(Front& front) {
   command->add_option("--output", options->output, "Write the scorecard there, too, as JSON")
       ->type_name("FILE")
       ->check(refuse_empty);
-  add_cache_dir_option(*command, options->cache_dir);
   command->add_flag("--list", options->list, "List them, and train nothing");
   command->add_flag("--keep", options->keep, "Keep the runs, and say where");
   add_json_flag(*command, options->json);

@@ -13,6 +13,7 @@
 
 #include "base/text/printable.h"
 #include "base/text/text_file.h"
+#include "config/yaml/value_text.h"
 #include "config/yaml/yaml_encoding.h"
 
 namespace esper::config {
@@ -49,48 +50,6 @@ NodeSize size_of(const YamlNode& node) {
   return size;
 }
 
-constexpr const char* kSpaces = " \t\r\n";
-
-// Comments are among them.
-std::size_t after_spaces(std::string_view text, std::size_t at) {
-  while (at < text.size()) {
-    at = std::min(text.find_first_not_of(kSpaces, at), text.size());
-    if (!text.substr(at).starts_with('#')) break;
-    at = std::min(text.find('\n', at), text.size());
-  }
-  return at;
-}
-
-// Where the value begins whose tag and anchor are at `at`, and whether there is a tag.
-struct Properties {
-  std::size_t end = 0;
-  bool have_tag = false;
-};
-Properties properties_at(std::string_view text, std::size_t at) {
-  Properties found{at};
-  while (found.end < text.size() && (text[found.end] == '&' || text[found.end] == '!')) {
-    found.have_tag |= text[found.end] == '!';
-    found.end = after_spaces(text, std::min(text.find_first_of(kSpaces, found.end), text.size()));
-  }
-  return found;
-}
-
-// Whether the quoted text that starts at `at` also ends in its line.
-bool closes_in_its_line(std::string_view text, std::size_t at) {
-  const char quote = text[at];
-  for (std::size_t i = at + 1; i < text.size() && text[i] != '\n'; ++i) {
-    if (text[i] == '\\' && quote == '"') {
-      if (text.substr(i + 1).starts_with('\n')) return false;
-      ++i;
-    } else if (text[i] == quote) {
-      const bool doubled = quote == '\'' && i + 1 < text.size() && text[i + 1] == quote;
-      if (!doubled) return true;
-      ++i;
-    }
-  }
-  return false;
-}
-
 // The parser counts columns in bytes.
 Place place_at(std::string_view text, const std::string& file, const YAML::Mark& mark) {
   const auto pos = static_cast<std::size_t>(std::max(mark.pos, 0)),
@@ -117,7 +76,7 @@ class Builder : public YAML::EventHandler {
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
     YamlNode node = start(YamlNode::Kind::kScalar, mark);
-    check_tag(tag, properties_at(text_, static_cast<std::size_t>(mark.pos)).have_tag, mark);
+    check_tag(tag, value_start(text_, static_cast<std::size_t>(mark.pos)).have_tag, mark);
     check_quotes(mark);
     node.text = value;
     node.style = tag == "!" ? YamlNode::Style::kQuoted : YamlNode::Style::kPlain;
@@ -178,9 +137,8 @@ class Builder : public YAML::EventHandler {
 
   // yaml-cpp takes the end of the file for a closing quote, and everything before it for the text.
   void check_quotes(const YAML::Mark& mark) {
-    const std::size_t at = properties_at(text_, static_cast<std::size_t>(mark.pos)).end;
-    const bool quoted = at < text_.size() && (text_[at] == '"' || text_[at] == '\'');
-    if (quoted && !closes_in_its_line(text_, at)) throw Stop{place_of(mark), "the quote is not closed in its line"};
+    const std::size_t at = value_start(text_, static_cast<std::size_t>(mark.pos)).at;
+    if (has_open_quote(text_, at)) throw Stop{place_of(mark), "the quote is not closed in its line"};
   }
 
   YamlNode start(YamlNode::Kind kind, const YAML::Mark& mark) {

@@ -4,8 +4,10 @@
 
 #include <limits>
 #include <numeric>
+#include <thread>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/interrupt.h"
 #include "data/order/permutation.h"
 #include "data/process/sample_process.h"
@@ -17,6 +19,11 @@ bool is_to_stop() { return base::Interrupt::requested() != 0; }
 
 // A process answers one question at a time.
 int threads_for(const Dataset& dataset, int workers) { return dataset.process ? std::min(workers, 1) : workers; }
+
+// As a read from a dead network disk does.
+[[noreturn]] void hang() {
+  while (true) std::this_thread::sleep_for(std::chrono::hours(1));
+}
 
 std::span<char> bytes_of(torch::Tensor& tensor) {
   return {static_cast<char*>(tensor.mutable_data_ptr()), tensor.nbytes()};
@@ -40,6 +47,7 @@ ThreadedLoader::~ThreadedLoader() {
 }
 
 Batch ThreadedLoader::make_batch(std::int64_t epoch, std::int64_t index) const {
+  if (base::fault::hit("data.hangs")) hang();
   const auto total = num_samples(dataset_), first = index * config_.batch_size;
   const auto size = std::min(config_.batch_size, samples_per_epoch(total, config_.epoch_samples) - first);
   std::vector<std::int64_t> samples(static_cast<std::size_t>(size));

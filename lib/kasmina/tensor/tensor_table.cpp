@@ -36,6 +36,12 @@ torch::Tensor find(const std::vector<NamedTensor>& tensors, std::string_view id)
 
 }  // namespace
 
+std::uint64_t bytes_of(const std::vector<NamedTensor>& tensors) {
+  std::uint64_t bytes = 0;
+  for (const auto& [id, tensor] : tensors) bytes += tensor.nbytes();
+  return bytes;
+}
+
 std::int64_t TensorTable::num_parameters() const {
   std::int64_t count = 0;
   for (const auto& parameter : parameters) count += parameter.tensor.numel();

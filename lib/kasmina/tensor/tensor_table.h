@@ -17,6 +17,8 @@ struct NamedTensor {
   torch::Tensor tensor;
 };
 
+std::uint64_t bytes_of(const std::vector<NamedTensor>& tensors);
+
 // In order of creation. Parameters are trained (float32 leaves that require a gradient); buffers are untrained state.
 // Modules hold the same tensors: write to them in place (copy_), never replace them.
 struct TensorTable {

@@ -19,105 +19,14 @@ namespace {
 
 using base::Duration;
 using Rank = CheckpointStore::Rank;
-using Urgency = CheckpointWriter::Urgency;
+using Urgency = ImageToSave::Urgency;
 
 constexpr Duration kGlance = std::chrono::milliseconds(20);  // how often a wait looks for a signal
 constexpr Duration kTryAgain = std::chrono::seconds(1);      // how often a full disk is tried
 
-struct ImageToSave {
-  CheckpointImage image;
-  Rank rank = Rank::kOrdinary;
-  Urgency urgency = Urgency::kOrdinary;
-};
-struct SpaceToKeep {
-  std::uint64_t bytes = 0;
-};
-// The text is a record of the journal, the line one of the log of decisions.
-using Job = std::variant<ImageToSave, SpaceToKeep, std::string, leyline::DecisionLine>;
-
-bool is_image(const Job& job) { return std::holds_alternative<ImageToSave>(job); }
-bool is_ordinary(const Job& job) {
+bool is_ordinary(const SaveJob& job) {
   const auto* image = std::get_if<ImageToSave>(&job);
   return image != nullptr && image->urgency == Urgency::kOrdinary;
-}
-bool is_record(const Job& job) { return !is_image(job) && !std::holds_alternative<SpaceToKeep>(job); }
-
-// Where the disk is full, the space that was kept goes to the last save, and to a run's first.
-CheckpointStore::Published publish(CheckpointStore& store, const ImageToSave& job, SaveResult& result) {
-  const bool may_take_kept = job.urgency == Urgency::kLast || store.entries().empty();
-  try {
-    return store.publish(job.image, job.rank);
-  } catch (const base::IoError& error) {
-    if (!may_take_kept || !error.out_of_space()) throw;
-    result.released = store.give_up_space();
-    if (result.released == 0) throw;
-  }
-  return store.publish(job.image, job.rank);
-}
-
-// Of its tensors, which are nearly all of it.
-std::uint64_t bytes_of(const CheckpointImage& image) {
-  std::uint64_t bytes = 0;
-  for (const auto& [id, tensor] : image.tensors) bytes += tensor.nbytes();
-  return bytes;
-}
-
-void perform(CheckpointStore& store, const ImageToSave& job, SaveResult& result) {
-  result.info = job.image.info;
-  if (const auto bad = first_not_finite(job.image); !bad.empty()) {
-    result.not_finite = true;
-    result.problem = bad + " is not finite; such a state is not saved";
-    return;
-  }
-  // The network may have grown since. Where nothing is kept yet, a first checkpoint is worth more.
-  if (job.urgency == Urgency::kOrdinary && store.kept_space() > 0) {
-    result.not_reserved = store.keep_space(bytes_of(job.image));
-  }
-  const auto published = publish(store, job, result);
-  result.path = published.entry.path;
-  result.bytes = published.bytes;
-  result.not_deleted = published.not_deleted;
-  result.not_rotated = published.not_rotated;
-  if (job.urgency == Urgency::kOrdinary && published.bytes > 0 && result.not_reserved.empty()) {
-    result.not_reserved = store.keep_space(published.bytes);
-  }
-}
-
-void perform(CheckpointStore& store, const SpaceToKeep& space, SaveResult& result) {
-  result.kind = SaveResult::Kind::kSpace;
-  result.not_reserved = store.keep_space(space.bytes);
-}
-
-template <class Record>
-void perform(CheckpointStore& store, const Record& record, SaveResult& result) {
-  result.kind = SaveResult::Kind::kRecords;
-  store.record(record);
-}
-
-// Empty: there is nothing to report.
-std::optional<SaveResult> perform(CheckpointStore& store, const Job& job, const base::Clock& clock) {
-  SaveResult result;
-  const auto begin = clock.now();
-  try {
-    std::visit([&](const auto& one) { perform(store, one, result); }, job);
-    if (!is_image(job) && result.not_reserved.empty()) return std::nullopt;
-  } catch (const base::IoError& error) {
-    result.problem = error.what();
-    result.out_of_space = error.out_of_space();
-  } catch (const std::exception& error) {
-    result.problem = error.what();
-  }
-  if (is_record(job)) result.lost_records = 1;
-  result.save_ms = std::chrono::duration<double, std::milli>(clock.now() - begin).count();
-  return result;
-}
-
-std::optional<std::uint64_t> room_of(CheckpointStore& store) {
-  try {
-    return store.free_space() + store.kept_space();
-  } catch (const base::IoError&) {
-    return std::nullopt;
-  }
 }
 
 // What is kept for a last save is of no use after it; a file that cannot be removed is found by the next process.
@@ -143,20 +52,27 @@ void make_thread_locals() {
 // Shared by the writer and its thread; the last owner releases it.
 struct CheckpointWriter::State {
   State(CheckpointStore its_store, base::Clock its_clock)
-      : store(std::move(its_store)), clock(std::move(its_clock)), published(store.entries()) {}
+      : store(std::move(its_store)), clock(std::move(its_clock)), report{{}, store.entries(), std::nullopt} {}
+
+  // What the training thread asks for.
+  struct Report {
+    std::vector<SaveResult> results;
+    std::vector<CheckpointEntry> checkpoints;
+    std::optional<std::uint64_t> room;
+  };
+  enum class Activity { kIdle, kSaving, kOther };
+  // kLeftBehind: the writer has gone without the thread.
+  enum class Life { kWorking, kStopping, kLeftBehind, kEnded };
 
   CheckpointStore store;  // the thread's
   const base::Clock clock;
   mutable std::mutex mutex;
   std::condition_variable changed;
-  std::deque<Job> queue;
-  std::vector<SaveResult> results;
-  std::vector<CheckpointEntry> published;  // the store's list
-  std::optional<std::uint64_t> room;
-  bool busy = false, stopping = false, ended = false;
-  bool saving = false;                     // busy with an image
-  bool is_left_behind = false;             // the writer has gone without it
-  std::optional<ImageToSave> not_fitting;  // the newest one, where the disk was full; nothing came after it
+  std::deque<SaveJob> queue;
+  std::optional<ImageToSave> not_fitting;  // the newest image, where the disk was full; nothing came after it
+  Report report;
+  Activity activity = Activity::kIdle;
+  Life life = Life::kWorking;
 
   void work() {
     make_thread_locals();
@@ -164,30 +80,30 @@ struct CheckpointWriter::State {
     while (await_job(lock)) {
       if (!queue.empty()) {
         not_fitting.reset();  // what comes after it in the journal is here
-        const Job job = std::move(queue.front());
+        const SaveJob job = std::move(queue.front());
         queue.pop_front();
-        auto result = carry_out(lock, job);
+        auto result = carry_out_unlocked(lock, job);
         if (result && result->out_of_space && is_ordinary(job)) not_fitting = std::get<ImageToSave>(job);
         if (result) add(std::move(*result));
       } else if (has_space_again(lock)) {
-        auto result = carry_out(lock, *not_fitting);
+        auto result = carry_out_unlocked(lock, *not_fitting);
         if (result && result->out_of_space) continue;  // that was reported
         not_fitting.reset();
         if (result) add(std::move(*result));
       }
     }
-    const bool owns_space = !is_left_behind;  // else the next writer of this run may keep it
+    const bool owns_space = life != Life::kLeftBehind;  // else the next writer of this run may keep it
     lock.unlock();
     if (owns_space) give_up_space(store);
     lock.lock();
-    ended = true;
+    life = Life::kEnded;
     changed.notify_all();
   }
 
   // True: there is one, or the image that did not fit is to be tried again. False: the writer goes. The caller holds
   // the mutex, as for the others below.
   bool await_job(std::unique_lock<std::mutex>& lock) {
-    const auto is_wanted = [&] { return stopping || !queue.empty(); };
+    const auto is_wanted = [&] { return life != Life::kWorking || !queue.empty(); };
     if (!not_fitting) {
       changed.wait(lock, is_wanted);
     } else if (!changed.wait_for(lock, kTryAgain, is_wanted)) {
@@ -200,32 +116,32 @@ struct CheckpointWriter::State {
   // show in its free space.
   bool has_space_again(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
-    const auto free = room_of(store);
+    const auto room = room_of(store);
     lock.lock();
-    return !free || *free >= bytes_of(not_fitting->image) + store.kept_space();
+    return !room || *room >= kasmina::bytes_of(not_fitting->image.tensors) + store.kept_space();
   }
 
-  std::optional<SaveResult> carry_out(std::unique_lock<std::mutex>& lock, const Job& job) {
-    busy = true;
-    saving = is_image(job);
+  std::optional<SaveResult> carry_out_unlocked(std::unique_lock<std::mutex>& lock, const SaveJob& job) {
+    activity = is_image(job) ? Activity::kSaving : Activity::kOther;
     lock.unlock();
-    auto result = perform(store, job, clock);
-    const auto new_room = is_record(job) ? std::nullopt : room_of(store);
+    auto result = carry_out(store, job, clock);
+    const auto room = is_record(job) ? std::nullopt : room_of(store);
     lock.lock();
-    if (!is_record(job)) room = new_room;
+    if (!is_record(job)) report.room = room;
     try {
-      published = store.entries();
+      report.checkpoints = store.entries();
     } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
       // The list is that of the save before, until the next one.
     }
-    busy = saving = false;
+    activity = Activity::kIdle;
     changed.notify_all();
     return result;
   }
 
-  bool has_image() const { return std::ranges::any_of(queue, is_image); }
+  bool takes_image() const { return activity != Activity::kSaving && std::ranges::none_of(queue, is_image); }
   // Lost records in a row are one result.
   void add(SaveResult result) {
+    auto& results = report.results;
     const bool are_more =
         result.lost_records > 0 && !results.empty() && results.back().kind == SaveResult::Kind::kRecords;
     if (are_more) {
@@ -244,13 +160,14 @@ CheckpointWriter::CheckpointWriter(CheckpointStore store, base::Clock clock, Dur
 
 CheckpointWriter::~CheckpointWriter() {
   std::unique_lock lock(state_->mutex);
-  state_->stopping = true;
+  state_->life = State::Life::kStopping;
   state_->changed.notify_all();
   // The machine's clock, since nothing advances another one here.
-  const bool ended = state_->changed.wait_for(lock, gave_up_ ? Duration(0) : deadline_, [&] { return state_->ended; });
+  const auto has_ended = [&] { return state_->life == State::Life::kEnded; };
+  const bool ended = state_->changed.wait_for(lock, gave_up_ ? Duration(0) : deadline_, has_ended);
   if (!ended) {
     state_->queue.clear();
-    state_->is_left_behind = true;
+    state_->life = State::Life::kLeftBehind;
   }
   lock.unlock();
   ended ? thread_.join() : thread_.detach();
@@ -258,7 +175,7 @@ CheckpointWriter::~CheckpointWriter() {
 
 CheckpointWriter::Handover CheckpointWriter::submit(CheckpointImage image, Rank rank, Urgency urgency) {
   std::unique_lock lock(state_->mutex);
-  const auto free = [&] { return !state_->saving && !state_->has_image(); };
+  const auto free = [&] { return state_->takes_image(); };
   const Duration end = clock_.now() + deadline_;
   while (!clock_.wait_until(state_->changed, lock, std::min(end, clock_.now() + kGlance), free)) {
     const bool ends_run = urgency == Urgency::kOrdinary && base::Interrupt::requested() != 0;
@@ -295,24 +212,24 @@ void CheckpointWriter::record(leyline::DecisionLine decision) { enqueue(std::mov
 
 bool CheckpointWriter::flush() {
   std::unique_lock lock(state_->mutex);
-  const auto idle = [&] { return !state_->busy && state_->queue.empty(); };
+  const auto idle = [&] { return state_->activity == State::Activity::kIdle && state_->queue.empty(); };
   gave_up_ = !clock_.wait_until(state_->changed, lock, clock_.now() + deadline_, idle);
   return !gave_up_;
 }
 
 std::vector<SaveResult> CheckpointWriter::take_results() {
   const std::lock_guard lock(state_->mutex);
-  return std::exchange(state_->results, {});
+  return std::exchange(state_->report.results, {});
 }
 
 std::vector<CheckpointEntry> CheckpointWriter::checkpoints() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->published;
+  return state_->report.checkpoints;
 }
 
 std::optional<std::uint64_t> CheckpointWriter::disk_room() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->room;
+  return state_->report.room;
 }
 
 }  // namespace esper::tolaria

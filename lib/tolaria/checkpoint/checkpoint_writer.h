@@ -8,26 +8,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "tolaria/checkpoint/checkpoint_store.h"
+#include "tolaria/checkpoint/save_job.h"
 
 namespace esper::tolaria {
-
-// The result of one save, for the training thread to report.
-struct SaveResult {
-  enum class Kind { kCheckpoint, kRecords, kSpace } kind = Kind::kCheckpoint;  // the others: only if they failed
-  CheckpointInfo info;                                                         // kCheckpoint
-  std::string path;                                                            // empty: not saved
-  std::uint64_t bytes = 0;        // 0 with a path: it was on the disk already
-  double save_ms = 0;             // on the writer's thread
-  std::string problem;            // why not saved; of records: why the first was lost
-  std::int64_t lost_records = 0;  // kRecords
-  bool not_finite = false;        // the state holds a number that is NaN or infinite: the run has diverged
-  bool out_of_space = false;      // the disk is full: saving pauses, training continues
-  std::string not_deleted;        // saved, but a superseded one was not deleted, and why
-  std::string not_rotated;        // saved, but the journal began no new file, and why
-  std::string not_reserved;       // no space could be kept for the last save, and why
-  std::uint64_t released = 0;     // bytes of the space that was kept, given up for this one
-};
 
 class CheckpointWriter {
  public:
@@ -40,8 +23,7 @@ class CheckpointWriter {
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
   enum class Handover { kTaken, kBusy };
-  // The last one of a process may take the space that is kept for it.
-  enum class Urgency { kOrdinary, kLast };
+  using Urgency = ImageToSave::Urgency;
   // An ordinary image for which the disk has no space is tried again each second, until it is written, with a second
   // result, or something else is handed over.
   //

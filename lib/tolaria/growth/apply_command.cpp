@@ -25,12 +25,6 @@ bool folds(const std::vector<LifecycleEvent>& events) {
 
 std::int64_t elements_of(const Model& model) { return kasmina::num_parameters_of(model.network.state()); }
 
-std::uint64_t bytes_of(const Model& model) {
-  std::uint64_t bytes = 0;
-  for (const auto& [id, tensor] : step::all_tensors(model, model.state.device)) bytes += tensor.nbytes();
-  return bytes;
-}
-
 // What malloc keeps for the next step counts as in use, and may be what is missing.
 std::string lack_of_host_memory(std::int64_t elements) {
   const auto lack = [&] { return lack_of_memory(elements, base::memory_room(base::system_memory())); };
@@ -73,7 +67,7 @@ AppliedCommand apply_command(Model& model, const leyline::AdaptationCommand& com
   FoldedState folded;
   try {
     folded = folded_state(model, command);
-    state_bytes = bytes_of(model);
+    state_bytes = kasmina::bytes_of(step::all_tensors(model, model.state.device));
   } catch (const std::exception& error) {
     return refusal(command, error);
   }

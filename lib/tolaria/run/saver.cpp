@@ -28,13 +28,6 @@ CheckpointInfo state_of(const SaveSource& source) {
   return {source.progress.step, source.progress.epoch, source.facts.training_hash};
 }
 
-// Of its tensors, which are nearly all of a checkpoint.
-std::uint64_t bytes_of(const SaveSource& source) {
-  std::uint64_t bytes = 0;
-  for (const auto& [id, tensor] : step::all_tensors(source.model, source.facts.device)) bytes += tensor.nbytes();
-  return bytes;
-}
-
 CheckpointImage image_of(const SaveSource& source) {
   CheckpointImage image;
   image.info = state_of(source);
@@ -74,7 +67,8 @@ Saver::Saver(const SaveSource& source, CheckpointWriter& writer, Outbox& outbox,
              leyline::Progress& display)
     : source_(source), writer_(writer), outbox_(outbox), ledger_(ledger), display_(display) {
   if (source.progress.step > 0) saved_ = state_of(source);
-  writer_.keep_space(bytes_of(source));
+  // Tensors are nearly all of a checkpoint.
+  writer_.keep_space(kasmina::bytes_of(step::all_tensors(source.model, source.facts.device)));
 }
 
 CheckpointImage Saver::image() const { return image_of(source_); }

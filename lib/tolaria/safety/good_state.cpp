@@ -93,10 +93,8 @@ void GoodState::keep() {
 bool GoodState::is_beyond_limit() const {
   const std::int64_t limit_mb = evaluation_.facts.config.safety.snapshot_limit_mb;
   if (limit_mb == 0) return false;
-  std::int64_t bytes = 0;
-  for (const auto& [id, tensor] : step::all_tensors(evaluation_.model, evaluation_.facts.device))
-    bytes += static_cast<std::int64_t>(tensor.nbytes());
-  return bytes > limit_mb << 20U;
+  const auto bytes = kasmina::bytes_of(step::all_tensors(evaluation_.model, evaluation_.facts.device));
+  return bytes > static_cast<std::uint64_t>(limit_mb) << 20U;
 }
 
 std::string GoodState::loss_explosion(const Measurements& measured) const {

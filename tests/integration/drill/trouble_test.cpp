@@ -75,6 +75,26 @@ TEST_CASE("a run that cannot be taken up again on its way back says so in its te
   CHECK(events_of(run, "tolaria.learning_rate_lowered").size() == 1);
 }
 
+TEST_CASE("a run whose data hangs from the first batch on ends before it trains, and says so") {
+  const RunRoom room;
+  const auto stuck =
+      train_with(room, room.run("run"), {"safety.save_deadline=1s", "safety.data_deadline=1s"}, "data.hangs@1");
+  CHECK(stuck.exit_code == 3);
+  CHECK_THAT(stuck.err, ContainsSubstring("data: a thread that reads a batch does not end"));
+}
+
+TEST_CASE("a run whose loader hangs when it is to go back to a checkpoint ends, and can be resumed") {
+  const RunRoom room;
+  const auto run = room.run("run");
+  const Words late = kNoGrowth + Words{"safety.save_deadline=1s", "data.prefetch=4"};
+  const auto stuck = train_with(room, run, late, "tolaria.step_memory@37,data.hangs@77");
+  INFO(stuck.err);
+  REQUIRE(stuck.exit_code == 75);
+  CHECK_THAT(stuck.err, ContainsSubstring("cannot go back"));
+  CHECK_THAT(stuck.err, ContainsSubstring("does not end, and is left behind"));
+  require_done(resume_with(run, ""));
+}
+
 TEST_CASE("a run that went back to smaller microbatches keeps them when it is resumed") {
   const RunRoom room;
   require_done(train_with(room, room.run("whole"), kNoGrowth, "tolaria.step_memory@37"));

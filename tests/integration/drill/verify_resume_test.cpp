@@ -51,6 +51,18 @@ TEST_CASE("where lanes may differ, killed runs begin with the reference's first 
   CHECK(json_of(finished)["begin"] == "first_checkpoint");
 }
 
+TEST_CASE("a policy in a process of its own is resumed with the run") {
+  const RunRoom room;
+  const auto finished = verify(
+      room, {"--kills", "3", "--json", "--set", "epochs=40", "step.lane=replay", "safety.policy_deadline=60s",
+             "policy.kind=process", "policy.command=[python3, -B, " ESPER_SOURCE_DIR "/configs/policy/controller.py]"});
+  INFO(finished.out << finished.err);
+  REQUIRE(finished.exit_code == 0);
+  const json certificate = json_of(finished);
+  CHECK(certificate["equal"] == true);
+  CHECK(certificate["kills"] == 3);
+}
+
 TEST_CASE("a run that is another one after a kill is found out, and kept") {
   const RunRoom room;
   // In each process its second step goes wrong: a killed run passes over other steps than the reference, wherever it

@@ -213,6 +213,25 @@ TEST_CASE("a run goes on for more epochs as if it had been meant to from the sta
   check_equal(without_forecasts(record_of(room.run("short"))), expected);
 }
 
+TEST_CASE(
+    "a run that is resumed with other kernels says that its last bits may differ, and with the same ones nothing") {
+  const RunRoom room;
+  const auto run = room.run("run");
+  const auto config = room.write("small.yaml", growing_config());
+  const std::vector<std::string> default_kernels{"ATEN_CPU_CAPABILITY=default"};
+  const Words begin{"train", "--config", config, "--run-dir", run, "--set", "epochs=4"};
+  REQUIRE(run_esper(begin, default_kernels).exit_code == 0);
+  REQUIRE(run_esper({"train", "--resume", run, "--set", "epochs=6"}, default_kernels).exit_code == 0);
+  CHECK(events_of(run, "tolaria.numerics_changed").empty());
+  REQUIRE(run_esper({"train", "--resume", run, "--set", "epochs=8"}).exit_code == 0);
+  const auto computed_on = state_of(run, checkpoints_of(run).back())["computed_on"].get<std::string>();
+  if (computed_on.find("DEFAULT") != std::string::npos) SKIP("this processor has one kind of kernels only");
+  const auto changed = events_of(run, "tolaria.numerics_changed");
+  REQUIRE(changed.size() == 1);
+  CHECK_THAT(changed[0]["attributes"]["before"].get<std::string>(), ContainsSubstring("DEFAULT"));
+  CHECK_THAT(changed[0]["attributes"]["now"].get<std::string>(), !ContainsSubstring("DEFAULT"));
+}
+
 TEST_CASE("a run of an earlier version is measured and continued") {
   const RunRoom room;
   const fs::path run = room.run("earlier");

@@ -1,6 +1,8 @@
 #include "lanes/prepared_lane.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <string>
 
 #include "support/lane_steps.h"
 
@@ -11,6 +13,12 @@ using namespace esper::tests;
 using config::Lane;
 
 namespace {
+
+// ESPER_STEPS: how many, in place of so many.
+int steps_or(int usual) {
+  const char* asked = std::getenv("ESPER_STEPS");
+  return asked == nullptr ? usual : std::stoi(asked);
+}
 
 void check_same_bits(const LaneCase& c, int accumulation, int steps) {
   auto a = make_model(c), b = make_model(c);
@@ -41,17 +49,17 @@ TEST_CASE("replay equals eager to the bit on every kind of network, optimizer an
   at::set_num_threads(1);
   for (LaneCase c : lane_cases()) {
     const bool small = c.config.host.kind == config::HostKind::kLinear || c.name == "mlp_adamw";
-    check_same_bits(c, 1, small ? 200 : 3);
+    check_same_bits(c, 1, steps_or(small ? 200 : 3));
     c.config.training.clip_norm = 0.5;
     c.config.training.ema_decay = 0.9;
-    check_same_bits(c, 3, 2);
+    check_same_bits(c, 3, steps_or(2));
   }
 }
 
 TEST_CASE("replay equals eager under fp16's loss scale, a skipped step included") {
   LaneCase c = lane_cases()[1];
   c.compute = torch::kHalf;
-  check_same_bits(c, 1, 20);
+  check_same_bits(c, 1, steps_or(20));
 }
 
 TEST_CASE("so it does where a forward with batch norm overflows, which leaves no trace") {

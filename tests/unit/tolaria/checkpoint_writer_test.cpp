@@ -275,6 +275,20 @@ TEST_CASE("what did not fit on a full disk is written once there is space, thoug
   CHECK(it.writer.checkpoints().size() == 1);
 }
 
+TEST_CASE("a disk that is nearly full, but for the space that is kept, is not filled with attempts") {
+  Writing it;
+  const auto image_bytes = it.save(small_image(1)).bytes;
+  REQUIRE(it.files.contents("/run/reserve").value_or("").size() > image_bytes);  // would do for another image
+  it.files.limit_bytes(it.files.used_bytes() + 100);
+  REQUIRE(it.save(small_image(2)).out_of_space);
+  constexpr auto kWait = milliseconds(2500);
+  const int calls = it.files.calls();
+  std::this_thread::sleep_for(kWait);
+  CHECK(it.files.calls() - calls >= 1);  // it asks for the free space
+  CHECK(it.files.calls() - calls <= 3);  // each second, and no more than that
+  CHECK(it.files.contents("/run/reserve"));
+}
+
 TEST_CASE("what did not fit on a full disk is not written after what followed it") {
   Writing it;
   it.files.limit_bytes(it.files.used_bytes() + 100);

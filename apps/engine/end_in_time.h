@@ -1,0 +1,15 @@
+#pragma once
+// Who joins a run's threads waits for one that hangs: in a read from a dead network disk, say.
+
+#include <functional>
+#include <string>
+
+#include "config/run_config.h"
+
+namespace esper::engine {
+
+// Gives what follows the time of a last save and 3 seconds more, as base::end_within(): then the process ends with
+// `status`, and says `text` and that a thread hangs. Training thread.
+std::function<void()> end_in_time(const config::RunConfig& config, int status, const std::string& text);
+
+}  // namespace esper::engine
