@@ -9,6 +9,7 @@
 #include "base/interrupt.h"
 #include "data/class_counts.h"
 #include "device/facts.h"
+#include "engine/end_in_time.h"
 #include "engine/stall_report.h"
 #include "leyline/telemetry.h"
 #include "nissa/log.h"
@@ -47,11 +48,20 @@ tolaria::CheckpointStore store_of(const CompositionParts& parts) {
 }
 
 // Inputs of the first validation batch, on which grafts are measured.
-torch::Tensor probe_of(data::Loader& validation, torch::Device device) {
-  validation.seek(0, 0);
-  const auto batch = validation.next();
+std::optional<data::Batch> first_batch(data::Loader& loader, const config::RunConfig& config) {
+  loader.seek(0, 0);
+  try {
+    return loader.next();
+  } catch (const std::exception& error) {
+    end_in_time(config, error);  // its thread may hang, and what follows joins it
+    throw;
+  }
+}
+
+torch::Tensor probe_of(data::Loader& validation, const tolaria::RunFacts& facts) {
+  const auto batch = first_batch(validation, facts.config);
   ESPER_CHECK(batch || base::Interrupt::requested() != 0, "a loaded data set has a validation batch");
-  return batch ? batch->inputs.to(device) : torch::Tensor();  // a run that a signal stops grafts nothing
+  return batch ? batch->inputs.to(facts.device) : torch::Tensor();  // a run that a signal stops grafts nothing
 }
 
 lanes::LaneLog lane_log_of(const CompositionParts& parts) {
@@ -98,7 +108,7 @@ Composition::Composition(CompositionParts parts)
       run_{.facts = facts_,
            .progress = progress_,
            .model = *parts.bench.model,
-           .data = {*loaders_.train, *loaders_.validation, probe_of(*loaders_.validation, facts_.device)},
+           .data = {*loaders_.train, *loaders_.validation, probe_of(*loaders_.validation, facts_)},
            .policy = *policy_.policy,
            .lanes = lane_parts(parts, policy_),
            .saver = saver_,

@@ -11,7 +11,6 @@
 #include "base/interrupt.h"
 #include "base/signal_point.h"
 #include "base/text/standard_output.h"
-#include "device/out_of_memory.h"
 #include "engine/commands.h"
 #include "engine/composition.h"
 #include "engine/end_in_time.h"
@@ -59,12 +58,6 @@ int dry_run(const Workbench& bench, const TrainRequest& request) {
   return 0;
 }
 
-int status_of(const std::exception& error) {
-  if (const auto* known = dynamic_cast<const base::Error*>(&error)) return static_cast<int>(known->code());
-  const bool lacks_memory = !device::out_of_memory_message(error).empty();
-  return static_cast<int>(lacks_memory ? base::ExitCode::kResources : base::ExitCode::kBug);
-}
-
 tolaria::RunOutcome run_epochs(Composition& composition, const OpenRun& open) {
   try {
     tolaria::LiveChanges changes(open.files, open.folder.path, composition.changeable());
@@ -72,7 +65,7 @@ tolaria::RunOutcome run_epochs(Composition& composition, const OpenRun& open) {
     return tolaria::run_epochs(composition.run());
   } catch (const std::exception& error) {
     composition.abandon(error);  // saves what can be saved, which has deadlines of its own
-    end_in_time(composition.run().facts.config, status_of(error), error.what());
+    end_in_time(composition.run().facts.config, error);
     publish_trace(open.files, open.folder, composition.run().ledger);
     throw;
   }

@@ -21,7 +21,7 @@
 namespace esper::engine {
 namespace {
 
-constexpr base::Duration kBeyondCommand = std::chrono::seconds(6);
+constexpr base::Duration kBeyondCommand = std::chrono::seconds(20);
 
 // Where batches come from: data.gpu_dataset.
 data::Source source_of(const Workbench& bench) {

@@ -22,6 +22,8 @@ namespace {
 LoadedDrill read_document(const config::YamlDocument& document, const std::string& file) {
   LoadedDrill out{.drill = {}, .problems = document.problems};
   out.drill.name = std::filesystem::path(file).stem();
+  const bool is_unreadable = !out.problems.empty() && document.root.kind != config::YamlNode::Kind::kMap;
+  if (is_unreadable) return out;
   std::vector<config::FieldRow> rows;
   config::append_rows(out.drill, "", rows);
   config::SectionReader reader(std::move(rows), out.problems);
@@ -37,8 +39,12 @@ LoadedDrill read_document(const config::YamlDocument& document, const std::strin
   return out;
 }
 
-// entry: well formed. Empty if there is such a point.
-std::string problem_of_point(const std::string& entry) {
+bool is_event(std::string_view name) { return leyline::find_event(name) < leyline::kTelemetryTable.size(); }
+
+}  // namespace
+
+std::string problem_of_fault(const std::string& entry) {
+  if (auto problem = base::fault::problem_of(entry); !problem.empty()) return problem;
   const auto names = fault_point_names();
   const std::string name = entry.substr(0, entry.find('@'));
   if (std::ranges::find(names, name) != names.end()) return {};
@@ -46,10 +52,6 @@ std::string problem_of_point(const std::string& entry) {
   return fmt::format("no fault point has the name {}; {}", name,
                      close ? "did you mean " + *close + "?" : "docs/drills.md has all of them");
 }
-
-bool is_event(std::string_view name) { return leyline::find_event(name) < leyline::kTelemetryTable.size(); }
-
-}  // namespace
 
 base::Expected<ExpectedEvent> parse_expected_event(std::string_view entry) {
   const auto at = entry.find('=');
@@ -82,12 +84,12 @@ void Drill::validate(config::Findings& out) const {
     if (!is_event(entry)) out.push_back({"expect.absent", fmt::format("no event has the name {}", entry), {}});
   }
   for (const auto& entry : faults) {
-    auto problem = base::fault::problem_of(entry);
-    if (problem.empty()) problem = problem_of_point(entry);
-    if (!problem.empty()) out.push_back({"faults", std::move(problem), {}});
+    if (auto problem = problem_of_fault(entry); !problem.empty()) out.push_back({"faults", std::move(problem), {}});
   }
   if (damage != Damage::kNone && then == Then::kNothing)
     out.push_back({"damage", "has no effect with then: nothing; add then: resume", {}});
+  if (!expect.run_folder && (expect.same_bits || !expect.events.empty()))
+    out.push_back({"expect.run_folder", "a process without a run folder reports no events and has no bits", {}});
   if (expect.same_bits && expect.exit_status != 0 && then == Then::kNothing)
     out.push_back({"expect.same_bits",
                    "a run that does not end has no last bits; add then: resume, or write same_bits: false",

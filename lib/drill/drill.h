@@ -39,6 +39,7 @@ struct Expectation {
   std::vector<std::string> events, absent;
   bool same_bits = true;
   std::int64_t most_unreported = 1;
+  bool run_folder = true;
 
   template <class = void>
   static constexpr auto fields() {
@@ -52,7 +53,8 @@ struct Expectation {
         field("same_bits", &E::same_bits, "whether the run ends as the same one without faults, to the last bit"),
         field("most_unreported", &E::most_unreported,
               "epochs that telemetry may lack, as where a process was killed before it reported one",
-              config::between(0, 1'000'000))};
+              config::between(0, 1'000'000)),
+        field("run_folder", &E::run_folder, "whether there is a run folder at the end; false: none was made")};
   }
 };
 
@@ -90,6 +92,8 @@ struct LoadedDrill {
 LoadedDrill read_drill(const std::string& path);
 // The same for a text. `file`: what places show, and whose folder `run` is relative to.
 LoadedDrill read_drill_text(std::string_view text, const std::string& file);
+// Why it cannot be armed in a training; empty: it can. entry: of `faults`.
+std::string problem_of_fault(const std::string& entry);
 // Throws base::ConfigError with the problems of all of them.
 std::vector<Drill> load_drills(const std::vector<std::string>& paths);
 

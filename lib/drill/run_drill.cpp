@@ -86,13 +86,14 @@ class DrillRun {
 
   void count_events() {
     std::map<std::string, std::int64_t> reported;
-    const std::string telemetry = run_ + "/telemetry.jsonl";  // none where it was stopped before it had a folder
-    if (std::filesystem::exists(telemetry)) {
-      history::read_jsonl(telemetry, [&](const nlohmann::json& packet) {
-        for (const auto& event : packet.value("events", nlohmann::json::array()))
-          ++reported[event.value("description", "")];
-      });
+    if (!drill_.expect.run_folder) {
+      if (std::filesystem::exists(run_)) fail("it made a run folder");
+      return;
     }
+    history::read_jsonl(run_ + "/telemetry.jsonl", [&](const nlohmann::json& packet) {
+      for (const auto& event : packet.value("events", nlohmann::json::array()))
+        ++reported[event.value("description", "")];
+    });
     for (const auto& entry : drill_.expect.events) {
       const auto event = *parse_expected_event(entry);
       const auto times = result_.events[event.name] = reported[event.name];

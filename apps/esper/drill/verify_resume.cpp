@@ -7,10 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "base/scratch_folder.h"
 #include "base/text/progress_line.h"
 #include "config/loading/load.h"
 #include "drill/certificate.h"
+#include "drill/drill.h"
 #include "drill/stop.h"
 #include "esper/drill/output_file.h"
 #include "esper/front.h"
@@ -80,7 +82,16 @@ drill::ResumeProof proved(const drill::TrainingPlan& plan, const VerifyOptions& 
   }
 }
 
+// Of ESPER_FAULTS: where nothing is disturbed, equal runs prove nothing.
+void refuse_unknown_faults() {
+  for (const auto& point : base::fault::unfired()) {
+    if (const auto problem = drill::problem_of_fault(point + "@1"); !problem.empty())
+      throw base::Error(base::ExitCode::kConfig, "ESPER_FAULTS: " + problem);
+  }
+}
+
 int verify(const VerifyOptions& options) {
+  refuse_unknown_faults();
   const auto config = load_or_throw(options.config).config;  // before anything is trained
   refuse_unwritable(options.output);
   base::ScratchFolder scratch("esper-verify-resume");

@@ -85,7 +85,8 @@ void ThreadedLoader::seek(std::int64_t epoch, std::int64_t batch) {
 }
 
 void ThreadedLoader::start_producing() {
-  const bool ends = config_.order == Order::kSequential;
+  // Threads that end with the epoch read nothing of the next one, which they would be waited for.
+  const bool ends = config_.order == Order::kSequential || config_.worker_life == WorkerLife::kEpoch;
   const auto end = ends ? (epoch_ + 1) * num_batches_ : std::numeric_limits<std::int64_t>::max();
   prefetch_.start(epoch_ * num_batches_ + batch_, end);
 }

@@ -79,6 +79,9 @@ TEST_CASE("a run that is another one after a kill is found out, and kept") {
 TEST_CASE("what cannot be verified is refused, with the reason") {
   const RunRoom room;
   CHECK(verify(room, {"--kills", "0"}).exit_code == 2);
+  const auto mistyped = verify(room, {}, {"ESPER_FAULTS=storage.publihs@1"});
+  CHECK(mistyped.exit_code == 2);
+  CHECK_THAT(mistyped.err, ContainsSubstring("did you mean storage.publish?"));
   CHECK(verify(room, {"--set", "epochs=none"}).exit_code == 2);
   CHECK(run_esper({"verify-resume", "no-such-file.yaml"}).exit_code == 2);
   CHECK(verify(room, {"--output", "/dev/null"}).exit_code == 2);

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "support/threads.h"
 
 namespace esper::data::loader_test {
@@ -57,6 +58,19 @@ std::vector<Batch> run_epochs(Loader& loader, int epochs) {
     while (auto batch = loader.next()) batches.push_back(*batch);
   }
   return batches;
+}
+
+TEST_CASE("threads that end with an epoch read nothing of the next one") {
+  const auto set = images(45);
+  auto config = config_of(2, 4);
+  config.worker_life = WorkerLife::kEpoch;
+  base::fault::arm("data.hangs", 1000);  // counts the batches that are read, and never fires
+  Loader loader(set, {}, config);
+  for (int epoch = 1; epoch <= 3; ++epoch) {
+    CHECK(run_epochs(loader, 1).size() == 6);
+    CHECK(base::fault::hits("data.hangs") == static_cast<std::uint64_t>(6 * epoch));
+  }
+  base::fault::disarm_all();
 }
 
 TEST_CASE("an epoch of fewer samples begins like a whole one, and each draws anew from all samples") {

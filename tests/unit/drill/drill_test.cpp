@@ -57,6 +57,20 @@ TEST_CASE("all mistakes of a drill are reported at once, each with its line and 
   CHECK(has(lines, "expect.same_bits: a run that does not end has no last bits"));
 }
 
+TEST_CASE("what cannot be read as a drill at all is one problem") {
+  for (const char* text : {"about: \"x\n", "\x01"}) {
+    INFO(text);
+    CHECK(problems_of(text).size() == 1);
+  }
+}
+
+TEST_CASE("a process without a run folder is expected neither to report nor to end with the same bits") {
+  const std::string begin = "about: x\nrun: a.yaml\nexpect: {exit_status: 143, run_folder: false";
+  CHECK(problems_of(begin + ", same_bits: false}\n").empty());
+  CHECK(has(problems_of(begin + ", same_bits: false, events: [tolaria.resumed]}\n"), "expect.run_folder"));
+  CHECK(has(problems_of(begin + "}\n"), "expect.run_folder"));
+}
+
 TEST_CASE("a fault point that does not exist is refused before anything is trained") {
   const std::string begin = "about: x\nrun: a.yaml\nfaults: ";
   CHECK(has(problems_of(begin + "[tolaria.nan_inputs@3]\n"),
