@@ -69,7 +69,7 @@ class EpochLoop {
   Measurements measure();
   StepMetrics read_metrics();
   // Empty: the epoch is good, or is now, without what its growing seeds did to it.
-  std::optional<RunOutcome> undo_trouble(StepMetrics& metrics, Measurements& measured);
+  std::optional<RunOutcome> undo_trouble(const std::string& spoilt, StepMetrics& metrics, Measurements& measured);
   RunSafety::Decision decision() const {
     return growth_.figures().without_decision ? RunSafety::Decision::kMissing : RunSafety::Decision::kMade;
   }
@@ -165,7 +165,7 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   hold(events);
   StepMetrics metrics = read_metrics();
   trainer_.record_epoch_end(metrics, *trained);
-  if (const auto outcome = undo_trouble(metrics, measured)) return outcome;
+  if (const auto outcome = undo_trouble(trained->spoilt, metrics, measured)) return outcome;
   const LossVerdict verdict = safety_.judge(measured);
   if (verdict.kind == LossVerdict::Kind::kBad) return safety_.fail_epoch(verdict.reason);
 
@@ -208,9 +208,10 @@ StepMetrics EpochLoop::read_metrics() {
 }
 
 // The growing seeds' changes are undone, so there is nothing to report.
-std::optional<RunOutcome> EpochLoop::undo_trouble(StepMetrics& metrics, Measurements& measured) {
+std::optional<RunOutcome> EpochLoop::undo_trouble(const std::string& spoilt, StepMetrics& metrics,
+                                                  Measurements& measured) {
   GoodState& good_state = safety_.good_state();
-  std::string reason = divergence(metrics, measured, run_.model);
+  std::string reason = spoilt.empty() ? divergence(metrics, measured, run_.model) : spoilt;
   if (reason.empty()) reason = good_state.loss_explosion(measured);
   if (reason.empty()) return std::nullopt;
   if (auto outcome = safety_.go_before_epoch(reason)) return outcome;

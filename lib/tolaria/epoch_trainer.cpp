@@ -9,6 +9,7 @@
 #include <new>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "base/interrupt.h"
 #include "base/signal_point.h"
@@ -170,7 +171,7 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   watch_ = {};
   using Overflow = step::FiniteWatch::Overflow;
   const bool is_half = run_.model.settings.compute_type == torch::kHalf;
-  if (can_go_back) watch_.begin(run_.model.state, is_half ? Overflow::kOrdinary : Overflow::kTrouble);
+  watch_.begin(run_.model.state, is_half ? Overflow::kOrdinary : Overflow::kTrouble);
   is_copy_old_ = false;  // it is of the end of the epoch before, or of the return to it
   steady_steps_ = 0;
   TrainedEpoch trained;
@@ -178,18 +179,22 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
     base::fault::signal_point("tolaria.training");
     if (run_.bundles) run_.bundles->come_to(run_.progress.step);
-    if (run_.progress.safety.skips_step(run_.progress.step)) {
+    if (!trained.spoilt.empty() || run_.progress.safety.skips_step(run_.progress.step)) {
       recorder_.pass_over(microbatches);
     } else {
       if (base::fault::hit("tolaria.nan_input")) spoil(microbatches);
       bad_step_ = train_step(microbatches, steps_left(microbatches));
+      if (bad_step_ && !can_go_back && bad_step_->trouble == Trouble::kNotFinite) {
+        trained.spoilt = std::exchange(bad_step_, std::nullopt)->reason;
+      }
       if (bad_step_) return std::nullopt;
       for (const auto& [inputs, targets] : microbatches) trained.samples += inputs.size(0);
     }
     advance_cursor(microbatches);
     if (can_go_back && is_whole(microbatches)) keep_after_change_of_bits();
     if (base::Interrupt::requested() != 0) return std::nullopt;
-    if (run_.saver.is_due_after_step() && run_.progress.safety.suspect_epochs == 0) save();
+    const bool is_worth_saving = trained.spoilt.empty() && run_.progress.safety.suspect_epochs == 0;
+    if (run_.saver.is_due_after_step() && is_worth_saving) save();
   }
   if (base::Interrupt::requested() != 0) return std::nullopt;
   if (run_.facts.device.is_cuda()) device::cuda().synchronize(run_.facts.device.index());

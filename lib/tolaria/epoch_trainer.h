@@ -25,8 +25,8 @@ class EpochTrainer {
   EpochTrainer& operator=(const EpochTrainer&) = delete;
 
   // Trains from the run's cursor to the end of the epoch, and saves when due. Empty if a signal interrupted it, or if a
-  // step went wrong: then bad_step() has it, and the cursor is before it. Numbers that
-  // are not finite count where no seed grows; seeds are judged by the epoch as a whole. A lack of memory always does.
+  // step went wrong: then bad_step() has it, and the cursor is before it. Where seeds grow, an epoch with numbers that
+  // are not finite is undone as a whole: then it ends at once (TrainedEpoch::spoilt).
   std::optional<TrainedEpoch> train();
   const std::optional<BadStep>& bad_step() const { return bad_step_; }
   // For the black box; before the epoch is counted.

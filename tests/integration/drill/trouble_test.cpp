@@ -248,6 +248,24 @@ TEST_CASE("with fp16 a batch that holds NaN is named and passed over, too") {
   CHECK(skipped[0]["attributes"]["reason"] == "batch.0.inputs is not finite");
 }
 
+TEST_CASE(
+    "while a seed grows, a step that is not finite is noticed at once, and the rest of its epoch is passed over") {
+  const RunRoom room;
+  const auto run = room.run("run");
+  constexpr int kBad = 44;  // the fourth step of the sixth epoch: of eight
+  require_done(train_with(room, run, {}, fmt::format("tolaria.nan_input@{}", kBad)));
+  const auto restored = events_of(run, "tolaria.rollback.restored");
+  REQUIRE(restored.size() == 1);
+  CHECK(restored[0]["attributes"]["reason"] == "batch.0.inputs is not finite");
+  CHECK(events_of(run, "seed_removed").size() >= 1);
+  std::vector<int> passed_over;
+  const auto shown = json_of(run_esper({"blackbox", run, "--json"}));
+  for (const auto& record : shown["records"]) {
+    if (record["kind"] == "step" && record["passed_over"] == true) passed_over.push_back(record["step"]);
+  }
+  CHECK(passed_over == std::vector<int>{kBad, kBad + 1, kBad + 2, kBad + 3});  // counted from 0
+}
+
 TEST_CASE("a run that is resumed within an epoch that its seeds spoil undoes the whole epoch") {
   const RunRoom room;
   require_done(train_with(room, room.run("whole"), {}, "tolaria.validation_loss@9"));

@@ -188,7 +188,7 @@ TEST_CASE("a seed with NaN in its parameters is culled, and what it did to the r
     const auto restored = it.events("tolaria.rollback.restored");
     REQUIRE(restored.size() == 1);
     CHECK(restored[0].level == leyline::Level::kWarning);
-    const std::string reason = "the training loss is not finite; nor is host.block0.linear.weight";
+    const std::string reason = "host.block0.linear.weight is not finite";
     CHECK(restored[0].attributes.at("reason") == reason);
     CHECK(restored[0].attributes.at("epoch") == std::to_string(after + 1));
     CHECK(restored[0].attributes.at("to_epoch") == std::to_string(after));
