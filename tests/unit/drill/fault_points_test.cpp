@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <regex>
 #include <set>
 
 namespace esper::test::fault_points_test {
@@ -38,10 +37,13 @@ const std::string& sources() {
 
 // The names that they give to `function`, but for those of the daemon, which are none of a training.
 Names named_in_sources(const std::string& function) {
-  const std::regex call(function + R"re(\(\s*"([a-z_.]+)"\s*\))re");
+  const std::string begin = function + "(\"";
   Names names;
-  for (std::sregex_iterator found(sources().begin(), sources().end(), call), end; found != end; ++found)
-    names.insert((*found)[1]);
+  for (auto at = sources().find(begin); at != std::string::npos; at = sources().find(begin, at + 1)) {
+    const auto first = at + begin.size(), last = sources().find('"', first);
+    const std::string name = sources().substr(first, last - first);
+    if (sources().substr(last + 1, 1) == ")") names.insert(name);
+  }
   std::erase_if(names, [](const std::string& name) { return name.starts_with("jobs."); });
   return names;
 }
