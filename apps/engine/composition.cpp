@@ -31,6 +31,7 @@ tolaria::RunFacts facts_of(const CompositionParts& parts, const Loaders& loaders
           .training_hash = parts.training_hash,
           .device = bench.device,
           .batches_per_epoch = loaders.train->num_batches(),
+          .reason_of_source = loaders.reason,
           .skipped_samples = bench.data.skipped,
           .classes_without_samples = data::classes_without_samples(bench.data.train),
           .num_classes = bench.config.task == config::Task::kClassification ? bench.data.train.shape.num_classes : 0,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file_system.h"
+#include "engine/loaders.h"
 #include "engine/policy/policy.h"
 #include "engine/run_telemetry.h"
 #include "engine/workbench.h"

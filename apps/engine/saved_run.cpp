@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "base/text/joined.h"
+#include "engine/loaders.h"
 #include "nissa/log.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
 #include "tolaria/run/no_checkpoint.h"

@@ -11,6 +11,7 @@
 #include "base/interrupt.h"
 #include "base/signal_point.h"
 #include "base/text/standard_output.h"
+#include "device/kernel_trace.h"
 #include "engine/commands.h"
 #include "engine/composition.h"
 #include "engine/end_in_time.h"
@@ -91,6 +92,8 @@ FinishedRun train(const TrainRequest& request, Workbench& bench, const OpenRun& 
                   std::unique_ptr<Composition> begun) {
   auto composed = std::move(begun);
   GoingBack back;
+  std::optional<device::KernelTrace> kernels;
+  if (request.trace) composed->run().kernel_trace = &kernels.emplace(bench.device);
   auto outcome = run_epochs(*composed, open);
   while (outcome.back && base::Interrupt::requested() == 0) {
     composed = go_back(request, bench, open, std::move(composed), outcome, back);
@@ -103,6 +106,7 @@ FinishedRun train(const TrainRequest& request, Workbench& bench, const OpenRun& 
   const tolaria::Run& run = composition.run();
   auto summary = tolaria::summarize(run, outcome, open.folder.path);
   composition.finish(outcome);
+  if (kernels) publish_kernel_trace(open.files, open.folder, *kernels);
   publish_trace(open.files, open.folder, run.ledger);
   summary["ledger"] = tolaria::summarize_ledger(run.ledger, run.facts.clock);
   summary["telemetry"] = composition.telemetry_counts();

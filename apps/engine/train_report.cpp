@@ -73,6 +73,20 @@ void publish_summary(FileSystem& files, const RunFolder& folder, const ordered_j
   }
 }
 
+void publish_kernel_trace(FileSystem& files, const RunFolder& folder, const device::KernelTrace& kernels) {
+  try {
+    if (!kernels.problem().empty()) {
+      nissa::log::warning("no kernel_trace.json: " + kernels.problem());
+    } else if (kernels.text().empty()) {
+      nissa::log::warning("no kernel_trace.json: the run had no second epoch in this process");
+    } else {
+      storage::publish_file(files, folder.kernel_trace(), storage::bytes_of(kernels.text()));
+    }
+  } catch (const base::IoError& error) {
+    nissa::log::warning(std::string("cannot write kernel_trace.json: ") + error.what());
+  }
+}
+
 void publish_trace(FileSystem& files, const RunFolder& folder, base::Ledger& ledger) {
   if (!ledger.spans()) return;
   ledger.settle();

@@ -17,7 +17,9 @@ bool reached_its_end(const tolaria::RunOutcome& outcome);
 enum class OutcomeFormat { kText, kJson };
 void print_outcome(const nlohmann::ordered_json& summary, const tolaria::RunOutcome& outcome, OutcomeFormat format);
 
-// Both warn where the file cannot be written. The trace: where one was kept.
+// All warn where the file cannot be written. The traces: where one was kept.
+void publish_kernel_trace(base::FileSystem& files, const tolaria::RunFolder& folder,
+                          const device::KernelTrace& kernels);
 void publish_summary(base::FileSystem& files, const tolaria::RunFolder& folder, const nlohmann::ordered_json& summary);
 void publish_trace(base::FileSystem& files, const tolaria::RunFolder& folder, base::Ledger& ledger);
 

@@ -4,12 +4,11 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
-#include "base/exit_deadline.h"
 #include "base/signal_point.h"
 #include "data/files/input_error.h"
+#include "data/loading/loader_config.h"
 #include "data/preprocessing.h"
 #include "device/cuda_table.h"
-#include "device/facts.h"
 #include "device/precision.h"
 #include "device/rng.h"
 #include "device/select.h"
@@ -20,55 +19,6 @@
 
 namespace esper::engine {
 namespace {
-
-constexpr base::Duration kBeyondCommand = std::chrono::seconds(20);
-
-// Where batches come from: data.gpu_dataset.
-data::Source source_of(const Workbench& bench) {
-  const auto& config = bench.config.data;
-  if (config.gpu_dataset == config::Resident::kOn) return data::Source::kResident;
-  if (config.gpu_dataset == config::Resident::kOff || !bench.device.is_cuda()) return data::Source::kThreads;
-  std::int64_t bytes = 0;
-  if (bench.data.train.inputs.defined()) {
-    bytes += data::resident_bytes(bench.data.train, config.augment) +
-             data::resident_bytes(bench.data.validation, config::AugmentConfig{});
-  }
-  if (bench.data.test) bytes += data::resident_bytes(*bench.data.test, config::AugmentConfig{});
-  constexpr std::uint64_t kShare = 4;  // the rest is for the network, its gradients and what the step keeps
-  const auto free = device::memory_figures(bench.device).free_bytes;
-  return kShare * static_cast<std::uint64_t>(bytes) < free ? data::Source::kResident : data::Source::kThreads;
-}
-
-LoaderPointer make_loader(const data::Dataset& dataset, const Workbench& bench, data::Source source,
-                          data::Order order) {
-  const auto& config = bench.config;
-  const bool training = order == data::Order::kShuffled;
-  data::LoaderConfig loader;
-  loader.batch_size = config.data.batch_size;
-  loader.workers = config.data.workers;
-  loader.prefetch = config.data.prefetch;
-  loader.seed = config.seed;
-  loader.order = order;
-  if (training) {
-    loader.augment = config.data.augment;
-    loader.epoch_samples = config.data.epoch_samples;
-  }
-  loader.deadline = config.safety.data_deadline;
-  const bool pinned = bench.device.is_cuda() && config.data.pin_memory;
-  loader.staging = pinned ? data::Staging::kPinned : data::Staging::kPageable;
-  loader.worker_life = config.data.persistent_workers ? data::WorkerLife::kLoader : data::WorkerLife::kEpoch;
-  loader.source = source;
-  loader.device = bench.device;
-  try {
-    auto made = std::make_unique<data::Loader>(dataset, bench.data.standardization, loader);
-    return {made.release(), EndLoader{config.safety.save_deadline + kBeyondCommand}};
-  } catch (const c10::OutOfMemoryError&) {
-    throw base::Error(
-        base::ExitCode::kResources,
-        fmt::format("data.gpu_dataset: the data set does not fit on {}; turn it off, or lower data.max_samples",
-                    bench.device.str()));
-  }
-}
 
 // Null where no lane of the run compiles. In lane auto training continues beside the compiler, in lane compiled it
 // waits.
@@ -152,30 +102,10 @@ std::unique_ptr<program::CompileService> make_compile_service(const config::RunC
   settings.python = python;
   settings.torch_version = ESPER_LIBTORCH;
   settings.device = device.is_cuda() ? "cuda " + device::cuda().facts(device.index()).name : "cpu";
+  settings.card = device.is_cuda() ? device.index() : 0;
   settings.threads = at::get_num_threads();
   settings.priority = priority;
   return std::make_unique<program::CompileService>(settings, program::CompileFolders{cache_dir, {}});
-}
-
-LoaderPointer open_loader(const Workbench& bench, const data::Dataset& dataset, data::Order order) {
-  return make_loader(dataset, bench, source_of(bench), order);
-}
-
-void EndLoader::operator()(data::Loader* loader) const {
-  const auto lift =
-      base::end_within(deadline, static_cast<int>(base::ExitCode::kData),
-                       "esper: data: a thread that reads a batch does not end, and is left behind; is a disk gone?\n");
-  delete loader;
-  lift();
-}
-
-Loaders open_loaders(const Workbench& bench) {
-  const data::Source source = source_of(bench);
-  const auto sequential = [&](const data::Dataset& part) {
-    return make_loader(part, bench, source, data::Order::kSequential);
-  };
-  return {make_loader(bench.data.train, bench, source, data::Order::kShuffled), sequential(bench.data.validation),
-          bench.data.test ? sequential(*bench.data.test) : LoaderPointer()};
 }
 
 std::string preprocessing_text(const Workbench& bench) {

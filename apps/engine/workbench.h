@@ -8,7 +8,6 @@
 
 #include "config/run_config.h"
 #include "data/dataset.h"
-#include "data/loading/loader.h"
 #include "program/compile_service.h"
 #include "step/model.h"
 
@@ -44,22 +43,6 @@ Workbench set_up_saved(const config::RunConfig& config, const leyline::SampleSha
 std::unique_ptr<program::CompileService> make_compile_service(const config::RunConfig& config, torch::Device device,
                                                               const std::string& cache_dir,
                                                               program::WorkerPriority priority);
-
-// Ends a loader, which waits for the batches that its threads are reading. Where one hangs, the process ends with
-// status 3, unless a deadline of its command (engine/end_in_time.h) came before.
-struct EndLoader {
-  base::Duration deadline{};
-  void operator()(data::Loader* loader) const;
-};
-using LoaderPointer = std::unique_ptr<data::Loader, EndLoader>;
-
-struct Loaders {
-  LoaderPointer train, validation, test;  // test: null where bench.data has none
-};
-// They read out of bench.data, which stays where it is from now on.
-Loaders open_loaders(const Workbench& bench);
-// Of a data set that outlives it, normalised as bench.data says.
-LoaderPointer open_loader(const Workbench& bench, const data::Dataset& dataset, data::Order order);
 
 // What its checkpoints keep of its data, as text.
 std::string preprocessing_text(const Workbench& bench);

@@ -15,7 +15,8 @@ namespace {
 
 struct BenchCommand : BenchOptions {
   std::string output_dir, peer, peer_model, against;
-  bool counts = false;
+  bool counts = false, precision_drift = false;
+  int drift_steps = 20;
   std::optional<int> queued, idle_s;  // of scenario daemon
   bool rounds_given = false;
 };
@@ -43,6 +44,7 @@ void refuse_for_policy(const BenchCommand& options, const Comparison& comparison
                                                 {options.enable_graphs, "--enable-graphs"},
                                                 {options.graph_warmup_batches.has_value(), "--graph-warmup-batches"},
                                                 {options.counts, "--counts"},
+                                                {options.precision_drift, "--precision-drift"},
                                                 {!options.against.empty(), "--against"},
                                                 {!options.output_dir.empty(), "--output-dir"}};
   for (const auto& [is_given, flag] : given) {
@@ -60,6 +62,7 @@ void refuse_for_daemon(const BenchCommand& options) {
   const std::pair<bool, const char*> given[] = {{options.lanes.has_value(), "--lanes"},
                                                 {!options.peer.empty(), "--peer"},
                                                 {options.counts, "--counts"},
+                                                {options.precision_drift, "--precision-drift"},
                                                 {!options.against.empty(), "--against"},
                                                 {!options.output_dir.empty(), "--output-dir"}};
   for (const auto& [is_given, flag] : given) {
@@ -91,12 +94,23 @@ void refuse_other_policies(const BenchRequest& request) {
                     "policy's epochs with esper bench --config FILE");
 }
 
+void refuse_model_without_peer(const BenchCommand& options) {
+  if (options.peer_model.empty() || !options.peer.empty() || options.precision_drift) return;
+  throw base::Error(base::ExitCode::kConfig, "--peer-model applies to --peer and --precision-drift alone");
+}
+
 int bench(const BenchCommand& options) {
-  BenchRequest request{comparison_of(options), job_of(options), Measured::kTimes, options.output_dir, std::nullopt};
+  refuse_model_without_peer(options);
+  BenchRequest request{comparison_of(options), job_of(options),    Measured::kTimes,
+                       options.drift_steps,    options.output_dir, std::nullopt};
   if (is_daemon(request.comparison)) return measure_daemon(options, request);
   refuse_for_others(options);
   if (!options.peer.empty()) request.measured = Measured::kTimesAndPeer;
   if (options.counts) request.measured = Measured::kCounts;
+  if (options.precision_drift) {
+    request.measured = Measured::kDrift;
+    request.comparison.lanes = {"eager"};
+  }
   request.comparison.peer_model = options.peer_model;
   if (!options.against.empty()) {
     request.comparison.against = std::filesystem::path(options.against).stem().string();
@@ -127,9 +141,8 @@ void add_bench(Front& front) {
                           ->check(CLI::IsMember({"python"}));
   command
       ->add_option("--peer-model", options->peer_model,
-                   "With --peer and an imported network: the model that it was imported from")
-      ->type_name("MODULE.py:NAME")
-      ->needs(peer);
+                   "With --peer or --precision-drift, and an imported network: the model that it was imported from")
+      ->type_name("MODULE.py:NAME");
   command
       ->add_option("--against", options->against,
                    "Also measure this run file's training, in turns with the first; flags and --set apply to both")
@@ -140,6 +153,14 @@ void add_bench(Front& front) {
       ->excludes(folder)
       ->excludes(peer)
       ->excludes("--against");
+  CLI::Option* drift = command->add_flag("--precision-drift", options->precision_drift,
+                                         "How far each precision is from float64 after the same steps; needs Python");
+  for (const char* other : {"--output-dir", "--peer", "--against", "--counts", "--lanes"}) drift->excludes(other);
+  command->add_option("--drift-steps", options->drift_steps, "Steps of --precision-drift")
+      ->type_name("N")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str()
+      ->needs(drift);
   command->add_option("--queued", options->queued, "Scenario daemon: jobs in the full queue; default: 10000")
       ->type_name("N")
       ->check(CLI::Range(1, 1'000'000));

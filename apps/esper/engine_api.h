@@ -219,6 +219,7 @@ enum class Measured {
   kTimes,         // of the lanes
   kTimesAndPeer,  // also of the same training in Python
   kCounts,        // operations, nothing timed
+  kDrift,         // distance of each precision from float64, nothing timed
 };
 
 struct BenchRequest {
@@ -226,6 +227,7 @@ struct BenchRequest {
   Comparison comparison;
   Job job;
   Measured measured = Measured::kTimes;
+  int drift_steps = 20;                      // of kDrift
   std::string output_dir;                    // where the artefacts go; empty: none are written
   std::optional<config::RunConfig> against;  // of Comparison::against
 };

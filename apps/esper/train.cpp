@@ -74,7 +74,8 @@ void add_train(Front& front) {
   command->add_flag("--dry-run", request.dry_run, "Build everything and print its sizes, without training");
   command->add_flag(
       "--trace", request.trace,
-      "Write trace.json, the training thread's timeline, into the run folder (chrome://tracing, Perfetto)");
+      "Write trace.json, the training thread's timeline, into the run folder, and kernel_trace.json, the kernels of "
+      "20 steps of the second epoch (chrome://tracing, Perfetto)");
   command->add_flag("-q,--quiet", request.run.quiet, "Print no progress and no events on the console");
   add_trust_flag(*command, request.job.trust_program);
   add_json_flag(*command, request.job.json);

@@ -192,8 +192,8 @@ struct DataConfig {
         field("persistent_workers", &C::persistent_workers, "keep the threads from one epoch to the next"),
         field("gpu_prefetch", &C::gpu_prefetch, "copy the next batch to the device during the step (CUDA only)"),
         field("gpu_dataset", &C::gpu_dataset,
-              "keep the data set on the device and build batches there; auto: on CUDA if it needs less than a quarter "
-              "of the free memory")};
+              "keep the data set on the device and build batches there; auto: on CUDA, if it needs less than a quarter "
+              "of the free memory and, in a run long enough to measure it, is no slower than copies of the batches")};
   }
   void validate(Findings& out) const;
 };

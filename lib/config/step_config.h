@@ -35,12 +35,15 @@ struct CompileConfig {
     using C = CompileConfig;
     return std::tuple{
         field("mode", &C::mode,
-              "default; reduce-overhead also captures the program as a CUDA graph; max-autotune also times kernels"),
+              "default; max-autotune also times kernels; reduce-overhead is as default (on CUDA every compiled step is "
+              "captured "
+              "as a graph)"),
         field("dynamic", &C::dynamic, "one compiled program for all batch sizes, including the shorter last batch"),
         field("warmup_steps", &C::warmup_steps, "eager steps before a step is recorded", between(0, 1e6)),
-        field("deadline", &C::deadline,
-              "CPU time limit of one compilation, without headers that are precompiled once per machine; the "
-              "wall-clock limit is ten times as long; a program that exceeds it is not used"),
+        field(
+            "deadline", &C::deadline,
+            "CPU time limit of one compilation, twice as long for a GPU, without headers that are precompiled once per "
+            "machine; the wall-clock limit is ten times that; a program that exceeds it is not used"),
         field("memory_limit_mb", &C::memory_limit_mb, "memory limit of the compiler process", between(256, 1e6)),
         field("cache_limit_mb", &C::cache_limit_mb,
               "size limit of the cache of compiled programs; the least recently used are deleted first",
@@ -57,7 +60,9 @@ struct GraphConfig {
   static constexpr auto fields() {
     using C = GraphConfig;
     return std::tuple{field("warmup_batches", &C::warmup_batches,
-                            "warm-up runs before the step is captured (CUDA only)", between(0, 1000))};
+                            "warm-up runs before the step is captured (CUDA only); at least one, since the first run "
+                            "loads kernels and searches for algorithms, which a capture refuses",
+                            between(1, 1000))};
   }
 };
 

@@ -67,6 +67,27 @@ struct ScheduleConfig {
   }
 };
 
+// Dynamic loss scaling of fp16 training, by torch.amp.GradScaler's names and defaults.
+struct GradScalerConfig {
+  double init_scale = 65536.0;
+  double growth_factor = 2.0;
+  double backoff_factor = 0.5;
+  std::int64_t growth_interval = 2000;
+
+  template <class = void>
+  static constexpr auto fields() {
+    using C = GradScalerConfig;
+    return std::tuple{
+        field("init_scale", &C::init_scale, "loss scale at the start", between(1e-9, 1e12)),
+        field("growth_factor", &C::growth_factor, "factor on the scale after growth_interval steps without an overflow",
+              between(1.0001, 1e4)),
+        field("backoff_factor", &C::backoff_factor, "factor on the scale after a step whose gradients overflow",
+              between(1e-4, 0.9999)),
+        field("growth_interval", &C::growth_interval, "steps in a row without an overflow after which the scale grows",
+              between(1, 1e9))};
+  }
+};
+
 // What the last layer's outputs are compared with.
 enum class LossKind { kCrossEntropy, kBce, kMse, kHuber };
 constexpr auto names(LossKind) {
@@ -100,6 +121,7 @@ struct TrainingConfig {
   std::vector<double> class_weights;
   double huber_delta = 1.0;
   Metric metric = Metric::kAccuracy;
+  GradScalerConfig grad_scaler;
   double clip_norm = 0.0;
   double ema_decay = 0.0;
   Metric early_stop_metric = Metric::kLoss;
@@ -128,6 +150,7 @@ struct TrainingConfig {
         field("metric", &C::metric,
               "the run's primary metric, by which gates and contributions judge: accuracy, top5, precision, recall, f1 "
               "or r2; default: by task, f1 for multilabel and r2 for regression"),
+        field("grad_scaler", &C::grad_scaler, "loss scaling, for device.precision fp16 only"),
         field("clip_norm", &C::clip_norm, "maximum global L2 norm of the gradient; 0 turns clipping off",
               between(0, 1e6)),
         field("ema_decay", &C::ema_decay,

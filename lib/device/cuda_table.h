@@ -37,11 +37,14 @@ struct CudaTable {
   MemoryFigures (*memory)(int index);
   void (*synchronize)(int index);         // waits for everything queued on the card
   c10::Stream (*side_stream)(int index);  // a stream of high priority out of torch's pool
+  void (*set_device)(int index);          // of the calling thread: "cuda" without an index then means this card
 
   // Graphs. begin, end and replay work on the calling thread's current stream, which for begin is not the default one;
   // the calling thread alone may not wait or allocate outside of the pool while a capture lasts. The card's default
   // generator belongs to every graph: each replay draws on from where the generator stands, and moves it on.
   GraphPool (*graph_pool)();
+  // Gives the memory of a pool that no graph uses any more back to the card. Such a pool cannot be used again.
+  void (*graph_pool_free)(int index, GraphPool pool);
   CudaGraph* (*graph_create)(int index, GraphPool pool);
   void (*graph_begin)(CudaGraph* graph);
   void (*graph_end)(CudaGraph* graph);  // instantiates; throws c10::Error where the capture was invalid
@@ -58,7 +61,7 @@ struct CudaTable {
 };
 
 // Raised with every change of CudaTable or of what it returns, so that a module of another build is refused.
-constexpr int kCudaTableVersion = 3;
+constexpr int kCudaTableVersion = 4;
 constexpr const char* kCudaModuleEntry = "esper_cuda_table";
 using CudaModuleEntry = const CudaTable* (*)(int version);  // null: another version
 

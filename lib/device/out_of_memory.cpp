@@ -15,14 +15,18 @@ namespace {
 
 // What PyTorch's allocators and the libraries below them say, in lower case. Only the text tells: they throw c10::Error
 // and std::runtime_error, some with the words of std::bad_alloc. oneDNN names no cause, but a primitive whose
-// descriptor could be made is only short of memory, for its code or its buffers.
-constexpr std::array<std::string_view, 10> kWords = {"allocate memory",
+// descriptor could be made is only short of memory, for its code or its buffers. cuBLAS and cuDNN take memory beside
+// torch's allocator when a handle is made, and then say that they are not initialized.
+constexpr std::array<std::string_view, 13> kWords = {"allocate memory",
                                                      "not enough memory",
                                                      "defaultcpuallocator",
                                                      "alloc_cpu.cpp",
                                                      "out of memory",
                                                      "out_of_memory",
                                                      "alloc_failed",
+                                                     "allocation_failed",
+                                                     "cublas_status_not_initialized",
+                                                     "cudnn_status_not_initialized",
                                                      "std::bad_alloc",
                                                      "std::bad_array_new_length",
                                                      "could not create a primitive"};

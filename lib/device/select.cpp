@@ -44,7 +44,11 @@ base::Expected<void> check_cuda() {
   return {};
 }
 
-c10::Device cuda_device(int index) { return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)}; }
+// Programs name the device's type alone, which means the thread's current card.
+c10::Device make_current(int index) {
+  cuda().set_device(index);
+  return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)};
+}
 
 }  // namespace
 
@@ -62,7 +66,7 @@ Selection select_device(std::string_view kind) {
   if (kind == "auto") {
     if (!gpu_present()) return {cpu, ""};
     const auto usable = check_cuda();
-    if (usable) return {cuda_device(0), ""};
+    if (usable) return {make_current(0), ""};
     return {cpu, "training on the CPU although a GPU exists: " + usable.error()};
   }
   const int index = parse_cuda_index(kind);
@@ -74,7 +78,7 @@ Selection select_device(std::string_view kind) {
     throw Error(ExitCode::kResources,
                 fmt::format("device.kind: {}: this process sees {} GPUs, counted from 0", kind, cuda().device_count()));
   }
-  return {cuda_device(index), ""};
+  return {make_current(index), ""};
 }
 
 }  // namespace esper::device

@@ -14,7 +14,8 @@ struct Selection {
 };
 
 // kind: auto | cpu | cuda | cuda:N. `cuda` is `cuda:0`. Loads the CUDA module only where it is wanted and a GPU is
-// there, so call it before anything is seeded. Once per process; main thread. Throws base::Error: kConfig for
+// there, so call it before anything is seeded; the card becomes the calling thread's current one. Once per process;
+// training thread. Throws base::Error: kConfig for
 // another word, kResources for CUDA without a usable GPU or for a card that is not there.
 Selection select_device(std::string_view kind);
 

@@ -106,8 +106,7 @@ PreparedLane prepare(Model& model, LaneId id, Batch example, torch::Device devic
   const auto source = source_of(kind, model, example, services, config);
   if (!source) return refused(id, source.error());
   GraphCapture capture(config.graph.warmup_batches, services.emit);
-  const auto mode = services.compile_service != nullptr ? services.compile_service->mode() : config.compile.mode;
-  auto made = make_lane(kind, source->program, model, example, {device, mode, capture});
+  auto made = make_lane(kind, source->program, model, example, {device, capture});
   if (!made) return refused(id, made.error().reason);
   if (capture.figures().failures > 0) return refused(id, "its program cannot be captured as a CUDA graph");
   auto lane = std::make_shared<Lane>(std::move(*made));

@@ -113,6 +113,7 @@ void StepRunner::drop_shapes() {
     if (shape->search.compiling) queue_.give_up(shape->search.compiling->key);
   }
   shapes_.clear();
+  capture_.forget_failures();
 }
 
 void StepRunner::prepare(std::span<const LikelyChange> likely, std::int64_t steps_left) {

@@ -36,6 +36,7 @@ bool is_turning_point(std::string_view name) {
                               "tolaria.run_started"_event.name(),
                               "tolaria.run_finished"_event.name(),
                               "tolaria.resumed"_event.name(),
+                              "tolaria.batch_source_chosen"_event.name(),
                               "tolaria.interrupted"_event.name(),
                               "tolaria.early_stop"_event.name(),
                               "tolaria.lane_adopted"_event.name(),

@@ -5,27 +5,21 @@
 
 #include <chrono>
 #include <map>
-#include <mutex>
 
 namespace esper::program {
 namespace {
 
-// Of one card, for the life of the process: torch's pool of streams hands the same ones out again and again, so the
-// stream is asked for once.
-struct CaptureGround {
-  c10::Stream stream;
-  device::GraphPool pool;
-};
+// torch's pool of streams hands the same ones out again and again, so each card's is asked for once.
+c10::Stream capture_stream(c10::Device device) {
+  static std::map<c10::DeviceIndex, c10::Stream> streams;
+  const auto known = streams.find(device.index());
+  if (known != streams.end()) return known->second;
+  return streams.emplace(device.index(), device::cuda().side_stream(device.index())).first->second;
+}
 
-CaptureGround& ground_of(c10::Device device) {
-  static std::mutex mutex;
-  static std::map<c10::DeviceIndex, CaptureGround> grounds;
-  const std::lock_guard lock(mutex);
-  const auto known = grounds.find(device.index());
-  if (known != grounds.end()) return known->second;
-  return grounds
-      .emplace(device.index(), CaptureGround{device::cuda().side_stream(device.index()), device::cuda().graph_pool()})
-      .first->second;
+GraphPools& graph_pools() {
+  static GraphPools pools(device::cuda());
+  return pools;
 }
 
 std::string reason_of(const std::exception& error) {
@@ -39,15 +33,17 @@ Capture::Capture(c10::Device device, const std::function<void()>& step, int warm
   const device::CudaTable& cuda = device::cuda();
   std::string stage = "warm_up";
   try {
-    const CaptureGround& ground = ground_of(device);
     cuda.synchronize(device.index());
-    const c10::StreamGuard guard(ground.stream);
+    const c10::StreamGuard guard(capture_stream(device));
     for (int i = 0; i < warm_ups; ++i) step();
     cuda.synchronize(device.index());
     stage = "capture";
     const auto begin = std::chrono::steady_clock::now();
-    graph_ = cuda.graph_create(device.index(), ground.pool);
+    pool_ = graph_pools().lease(device.index());
+    graph_ = cuda.graph_create(device.index(), *pool_);
     record(step);
+    // What a capture prepares on its stream, as the generator's numbers, is there before another stream replays.
+    cuda.synchronize(device.index());
     capture_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   } catch (const std::exception& error) {
     if (graph_ != nullptr) cuda.graph_destroy(graph_);

@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "device/cuda_table.h"
+#include "program/graph_pools.h"
 
 namespace esper::program {
 
@@ -44,6 +44,7 @@ class Capture {
   void record(const std::function<void()>& step);
 
   c10::Device device_;
+  GraphPools::Lease pool_;
   device::CudaGraph* graph_ = nullptr;
   double capture_ms_ = 0;
 };

@@ -64,6 +64,9 @@ bool pools_backward(const Program& program) {
 
 bool has_tiles(const std::string& instruction_set) { return instruction_set.find("amx_bf16") != std::string::npos; }
 
+// Triton compiles a kernel once for each way of tiling that it tries, one after the other.
+constexpr int kCardFactor = 2;
+
 // A compilation may take this many times its processor time: on a machine that others keep busy.
 constexpr int kWallFactor = 10;
 constexpr base::Duration kLongestDeadline = std::chrono::hours(1000);
@@ -72,8 +75,11 @@ CompilerSettings compiler_settings(const CompileServiceSettings& settings, const
   CompilerSettings result;
   result.python = settings.python;
   result.torch_version = settings.torch_version;
-  result.deadline = settings.compile.deadline;
-  result.wall_deadline = kWallFactor * std::min<base::Duration>(settings.compile.deadline, kLongestDeadline);
+  result.device = settings.device.substr(0, settings.device.find(' '));
+  result.card = settings.card;
+  const bool is_cpu = result.device == "cpu";
+  result.deadline = (is_cpu ? 1 : kCardFactor) * std::min<base::Duration>(settings.compile.deadline, kLongestDeadline);
+  result.wall_deadline = kWallFactor * result.deadline;
   result.priority = settings.priority;
   result.memory_limit_mb = settings.compile.memory_limit_mb;
   result.headers_dir = folders.headers;
@@ -152,7 +158,6 @@ void CompileService::submit(const SymbolicProgram& program, const std::string& r
   request.source = python_text(program);
   request.recipe = recipe;
   request.mode = base::name_of(settings_.compile.mode);
-  request.device = settings_.device.substr(0, settings_.device.find(' '));
   request.threads = settings_.threads;
   request.effort = effort;
   compiler_->submit(std::move(request));

@@ -21,6 +21,7 @@ struct CompileServiceSettings {
   std::string python;         // executable whose torch is this process's
   std::string torch_version;  // of this process
   std::string device;         // "cpu", or kind and model of the accelerator: "cuda NVIDIA H100"
+  int card = 0;               // which accelerator, as this process counts them
   int threads = 1;            // inside one operator
   WorkerPriority priority = WorkerPriority::kNormal;
 };
@@ -38,7 +39,6 @@ class CompileService {
   // Empty: programs can be requested.
   const std::string& problem() const { return problem_; }
 
-  config::CompileMode mode() const { return settings_.compile.mode; }
   // Whether a program is to serve every batch size.
   bool is_dynamic() const { return settings_.compile.dynamic; }
 

@@ -84,10 +84,8 @@ struct Fits {
     return element != nullptr && std::find(kinds.begin(), kinds.end(), element->kind()) != kinds.end();
   }
   bool operator()(std::monostate) const { return schema.type()->kind() == TypeKind::OptionalType; }
-  bool operator()(const TensorArgument& argument) const {
-    return type.kind() == TypeKind::TensorType &&
-           (argument.id != kNoValue || schema.type()->kind() == TypeKind::OptionalType);
-  }
+  // An undefined tensor also fits where the schema wants one: CUDA's attention backwards take their bias so.
+  bool operator()(const TensorArgument&) const { return type.kind() == TypeKind::TensorType; }
   bool operator()(const TensorListArgument&) const {
     return list_of({TypeKind::TensorType}) ||
            (element_type(type) != nullptr && is_optional_tensor(*element_type(type)));
@@ -132,7 +130,8 @@ Argument to_argument(const c10::IValue& value, const NameTensor& name_tensor) {
     return std::vector<bool>(list.begin(), list.end());
   }
   if (value.isString()) return value.toStringRef();
-  if (value.isDevice()) return DeviceArgument{value.toDevice().str()};
+  // Without the index: a program is for every card of its type, and runs on its thread's current one.
+  if (value.isDevice()) return DeviceArgument{c10::DeviceTypeName(value.toDevice().type(), /*lower_case=*/true)};
   if (value.isList()) return list_argument(value, name_tensor);
   ESPER_CHECK(false, "a program holds no " + value.tagKind());
   return {};

@@ -133,7 +133,7 @@ class Writer {
     const TensorType& type = program_.values[i];
     const std::string& name_in_run = program_.inputs[i].name;  // a comment, which nothing may end
     return fmt::format("    ({}, {}, {}, '{}'),  # {}\n", tuple(type.sizes, whole), tuple(type.strides, whole),
-                       dtype_name(type.dtype), c10::DeviceTypeName(type.device, true),
+                       dtype_name(type.dtype), c10::DeviceTypeName(type.device, /*lower_case=*/true),
                        is_tensor_name(name_in_run) ? name_in_run : "");
   }
 
@@ -199,7 +199,9 @@ class Writer {
     if (const auto* values = std::get_if<std::vector<double>>(&argument)) return listed(*values, place);
     if (const auto* values = std::get_if<std::vector<bool>>(&argument)) return list(*values, truth);
     if (const auto* text = std::get_if<std::string>(&argument)) return quoted(*text);
-    if (const auto* device = std::get_if<DeviceArgument>(&argument)) return quoted(device->name);
+    if (const auto* device = std::get_if<DeviceArgument>(&argument)) {
+      return quoted(c10::DeviceTypeName(c10::Device(device->name).type(), /*lower_case=*/true));
+    }
     return "None";
   }
 

@@ -15,7 +15,10 @@ void FiniteWatch::begin(const StepState& state, Overflow overflow) {
 }
 
 bool FiniteWatch::is_scale_at_its_end(const StepState& state) {
-  return state.loss_scale.enabled() && *state.loss_scale.scale.const_data_ptr<float>() <= kLeastScale;
+  constexpr double kLeastShare = 1.0 / 256;
+  const LossScale& loss_scale = state.loss_scale;
+  return loss_scale.enabled() &&
+         *loss_scale.scale.const_data_ptr<float>() <= kLeastShare * std::min(1.0, loss_scale.config.init_scale);
 }
 
 std::int64_t FiniteWatch::bad_steps(const StepState& state) {

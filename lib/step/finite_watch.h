@@ -19,10 +19,6 @@ std::string first_not_finite(std::span<const kasmina::NamedTensor> tensors, std:
 
 class FiniteWatch {
  public:
-  // The smallest loss scale that dynamic loss scaling is expected to need: PyTorch's initial 65536, halved 24 times.
-  // Gradients that still overflow with it are not finite without a scale either.
-  static constexpr float kLeastScale = 1.0F / 256;
-
   // What gradients that overflow mean: trouble, or (fp16 with dynamic loss scaling) a step that the scaler skips and
   // answers with a smaller scale.
   enum class Overflow { kTrouble, kOrdinary };
@@ -30,8 +26,8 @@ class FiniteWatch {
   // Watches the steps from now on. Not on a GPU, whose sums are read at the end of an epoch.
   void begin(const StepState& state, Overflow overflow);
   // After a step: whether its loss or its gradient norm is not finite. Where overflows are ordinary, that counts only
-  // if bad_tensor(), which is first_not_finite() of the whole model and the batch, names something, or if the loss
-  // scale is at its smallest.
+  // if bad_tensor(), which is first_not_finite() of the whole model and the batch, names something, or if
+  // is_scale_at_its_end().
   template <class BadTensor>
   bool trips(const StepState& state, const BadTensor& bad_tensor) {
     if (!is_on_ || (bad_steps(state) == seen_ && has_finite_loss(state))) return false;
@@ -39,6 +35,8 @@ class FiniteWatch {
     seen_ = bad_steps(state);
     return is_scale_at_its_end(state) || !bad_tensor().empty();
   }
+  // Whether the loss scale is no more than a 256th of 1, or of training.grad_scaler.init_scale where that is below 1:
+  // gradients that still overflow with it are not finite without a scale either.
   static bool is_scale_at_its_end(const StepState& state);
 
  private:

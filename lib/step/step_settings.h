@@ -30,6 +30,7 @@ struct LossSettings {
 struct StepSettings {
   config::OptimizerConfig optimizer;  // its lr is not read here: the step reads the tensor that the schedule fills
   LossSettings loss;
+  config::GradScalerConfig grad_scaler;
   double clip_norm = 0;                                   // 0 turns clipping off
   double ema_decay = 0;                                   // 0 turns the averaged parameters off
   c10::ScalarType compute_type = c10::ScalarType::Float;  // of autocast: Float (off), BFloat16, Half
@@ -48,6 +49,7 @@ inline StepSettings step_settings(const config::RunConfig& config, c10::ScalarTy
   const config::GrowthConfig& growth = config.growth;
   return {training.optimizer,
           {training.loss, training.label_smoothing, training.class_weights, training.huber_delta},
+          training.grad_scaler,
           training.clip_norm,
           training.ema_decay,
           compute_type,

@@ -127,8 +127,7 @@ LossScale scale_of_shadow(const StepState& state, const std::string& id) {
   if (!state.loss_scale.enabled() || (old != nullptr && old->loss_scale.enabled())) {
     return old == nullptr ? LossScale{} : old->loss_scale;
   }
-  LossScale fresh = make_loss_scale(state.device);
-  fresh.policy = state.loss_scale.policy;
+  LossScale fresh = make_loss_scale(state.loss_scale.config, state.device);
   fresh.scale.copy_(state.loss_scale.scale);
   return fresh;
 }
@@ -215,7 +214,7 @@ StepState make_step_state(const StepSettings& settings, torch::Device device) {
   if (!settings.loss.class_weights.empty()) {
     state.class_weights = torch::tensor(settings.loss.class_weights, torch::kFloat32).to(device);
   }
-  if (settings.scales_loss()) state.loss_scale = make_loss_scale(device);
+  if (settings.scales_loss()) state.loss_scale = make_loss_scale(settings.grad_scaler, device);
   state.metrics = make_metric_sums(device);
   state.figures = make_step_figures(device);
   state.aggregation = make_aggregation(settings.aggregation, device);

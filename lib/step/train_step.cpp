@@ -139,6 +139,7 @@ void collect(const StepState& state, Tensors parts, std::vector<char>& used, Agg
       parts[i] = at::zeros({state.parameters[i].numel()}, state.gradients.options());
     }
   }
+  parts = with_gaps(std::move(parts), alignment_on(state.device));
   if (to.write == Aggregation::Write::kReplace) {
     at::cat_out(to.flat, parts);
   } else {

@@ -111,7 +111,9 @@ std::optional<BadStep> EpochTrainer::run_step(const std::vector<Microbatch>& mic
   const base::Clock& clock = run_.facts.clock;
   const std::int64_t step = run_.progress.step;
   const bool watched = runner_.is_watching();
-  const auto begin = run_.step_times || watched ? clock.now() : base::Duration{};
+  const bool timed = run_.step_times || watched;
+  if (timed) wait_for_device();
+  const auto begin = timed ? clock.now() : base::Duration{};
   run_.ledger.begin_step();
   const double rate_factor = run_.progress.safety.rate_factor(step);
   setup_.prepare(step, rate_factor, used);
@@ -119,6 +121,7 @@ std::optional<BadStep> EpochTrainer::run_step(const std::vector<Microbatch>& mic
   runner_.step(used, {step, steps_left});
   if (base::fault::hit("tolaria.step_memory")) throw std::bad_alloc();
   if (base::fault::hit("tolaria.step_slow")) std::this_thread::sleep_for(kDrillDelay);
+  if (timed) wait_for_device();
   run_.ledger.end_step(step);
   if (watched) runner_.record_step_time(clock.now() - begin);
   if (run_.step_times) run_.step_times->push_back({begin, clock.now()});
@@ -144,6 +147,11 @@ void EpochTrainer::keep_after_change_of_bits() {
   if (!is_copy_old_ || ++steady_steps_ < kSteadySteps) return;
   good_state_.keep();
   is_copy_old_ = false;
+}
+
+// On a card a step is only queued when it returns.
+void EpochTrainer::wait_for_device() const {
+  if (run_.facts.device.is_cuda()) device::cuda().synchronize(run_.facts.device.index());
 }
 
 void EpochTrainer::save() {
@@ -176,6 +184,8 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   steady_steps_ = 0;
   TrainedEpoch trained;
   std::vector<Microbatch> microbatches;
+  // The process's first epoch is that of lanes that are tried.
+  if (run_.kernel_trace != nullptr && std::exchange(has_trained_, true)) run_.kernel_trace->begin();
   for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
     base::fault::signal_point("tolaria.training");
     if (run_.bundles) run_.bundles->come_to(run_.progress.step);
@@ -191,13 +201,17 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
       for (const auto& [inputs, targets] : microbatches) trained.samples += inputs.size(0);
     }
     advance_cursor(microbatches);
+    batches_.look_ahead();
+    if (run_.kernel_trace != nullptr) {
+      run_.kernel_trace->step_over(run_.progress.batch == run_.facts.batches_per_epoch);
+    }
     if (can_go_back && is_whole(microbatches)) keep_after_change_of_bits();
     if (base::Interrupt::requested() != 0) return std::nullopt;
     const bool is_worth_saving = trained.spoilt.empty() && run_.progress.safety.suspect_epochs == 0;
     if (run_.saver.is_due_after_step() && is_worth_saving) save();
   }
   if (base::Interrupt::requested() != 0) return std::nullopt;
-  if (run_.facts.device.is_cuda()) device::cuda().synchronize(run_.facts.device.index());
+  wait_for_device();
   runner_.record_epoch();
   trained.lanes = runner_.figures();
   trained.train_ms = base::milliseconds(clock.now() - begin);

@@ -45,6 +45,7 @@ class EpochTrainer {
   // used: the microbatches, or smaller ones of the same samples.
   std::optional<BadStep> run_step(const std::vector<step::Microbatch>& microbatches,
                                   const std::vector<step::Microbatch>& used, std::int64_t steps_left);
+  void wait_for_device() const;
   void keep_after_change_of_bits();
   void save();
   bool is_whole(const std::vector<step::Microbatch>& microbatches) const;
@@ -60,6 +61,7 @@ class EpochTrainer {
   StepRecorder recorder_;
   std::optional<BadStep> bad_step_;
   std::uint64_t bits_ = 0;    // of the last step
+  bool has_trained_ = false;  // an epoch, in this process
   int steady_steps_ = 0;      // with the same bits, since they changed
   bool is_copy_old_ = false;  // the copy to go back to is from before a change of bits
 };

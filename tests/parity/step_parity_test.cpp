@@ -102,7 +102,11 @@ step::StepSettings settings_of(const json& spec) {
   settings.clip_norm = spec.at("clip_norm");
   settings.loss.label_smoothing = spec.at("label_smoothing");
   settings.ema_decay = spec.at("ema_decay");
-  if (spec.at("precision") == "fp16") settings.compute_type = torch::kHalf;
+  if (spec.at("precision") == "fp16") {
+    settings.compute_type = torch::kHalf;
+    settings.grad_scaler.init_scale = spec.at("initial_scale");
+    settings.grad_scaler.growth_interval = spec.at("growth_interval");
+  }
   return settings;
 }
 
@@ -184,10 +188,6 @@ void repeat(const std::string& name) {
   start_as_recorded(recording, host);
   const step::StepSettings settings = settings_of(recording.spec);
   step::StepState state = step::make_step_state(settings, torch::kCPU);
-  if (state.loss_scale.enabled()) {
-    state.loss_scale.scale.fill_(recording.spec.at("initial_scale").get<double>());
-    state.loss_scale.policy.growth_interval = recording.spec.at("growth_interval");
-  }
   const kasmina::ParameterGroup group{"host", "host", host.tensors.parameters};
   step::sync_groups(state, settings, std::span(&group, 1));
 

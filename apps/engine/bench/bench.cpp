@@ -14,6 +14,8 @@
 #include "engine/bench/artefacts.h"
 #include "engine/bench/clean_end.h"
 #include "engine/bench/counterfactual.h"
+#include "engine/bench/drift.h"
+#include "engine/bench/drift_figures.h"
 #include "engine/bench/environment.h"
 #include "engine/bench/growth.h"
 #include "engine/bench/growth_figures.h"
@@ -110,6 +112,7 @@ void add_seed_costs(const Session& session, ordered_json& report) {
 
 std::string text_of(const ordered_json& report, Measured measured) {
   if (report.contains("policy")) return policy_table(report);
+  if (measured == Measured::kDrift) return drift_text(report);
   return measured == Measured::kCounts ? counts_text(report) : table_text(report);
 }
 
@@ -182,12 +185,15 @@ int run(const BenchRequest& request) {
   auto& files = storage::real_file_system();
   const std::string& folder = request.output_dir;
   if (!folder.empty()) bench::open_output_folder(files, folder, "--output-dir");
-  auto session = bench::open_session(request.comparison, request.job.config, scratch);
+  const bool drift = request.measured == Measured::kDrift;
+  auto session = bench::open_session(request.comparison,
+                                     drift ? bench::for_drift(request.job.config) : request.job.config, scratch);
   if (request.against) bench::set_against(session, *request.against, scratch);
   if (!folder.empty() && !session.epoch_problem.empty()) {
     throw base::Error(base::ExitCode::kConfig, "--output-dir: the drills run whole epochs. " + session.epoch_problem);
   }
-  const auto report = bench::run_scenario(session, scratch, request.measured);
+  const auto report = drift ? bench::measure_drift(session, scratch, request.drift_steps)
+                            : bench::run_scenario(session, scratch, request.measured);
   if (!folder.empty()) {
     bench::show_phase("the drills");
     bench::write_artefacts(files, folder, report, session.config, scratch);

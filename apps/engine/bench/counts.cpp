@@ -7,6 +7,8 @@
 #include <mutex>
 #include <string_view>
 
+#include "device/facts.h"
+
 namespace esper::engine::bench {
 namespace {
 
@@ -42,13 +44,13 @@ class Observer {
   at::CallbackHandle handle_;
 };
 
-using Counter = std::int64_t (*)();
-Counter counter(const char* name) { return reinterpret_cast<Counter>(dlsym(RTLD_DEFAULT, name)); }
+using Counter = std::function<std::int64_t()>;
+Counter counter(const char* name) { return reinterpret_cast<std::int64_t (*)()>(dlsym(RTLD_DEFAULT, name)); }
 
 std::int64_t per_step(std::int64_t total, int steps) { return (total + steps - 1) / steps; }
 
-std::optional<std::int64_t> counted(Counter read, const std::function<void()>& step, int steps) {
-  if (read == nullptr) return std::nullopt;
+std::optional<std::int64_t> counted(const Counter& read, const std::function<void()>& step, int steps) {
+  if (!read) return std::nullopt;
   const std::int64_t before = read();
   for (int i = 0; i < steps; ++i) step();
   return per_step(read() - before, steps);
@@ -56,11 +58,15 @@ std::optional<std::int64_t> counted(Counter read, const std::function<void()>& s
 
 }  // namespace
 
-StepCounts count_step(const std::function<void()>& step, int steps, Kernels kernels) {
+StepCounts count_step(const std::function<void()>& step, int steps, c10::Device device) {
   for (int i = 0; i < kUnseenSteps; ++i) step();
   StepCounts counts;
   counts.allocations = counted(counter("esper_heap_allocations"), step, steps);
-  if (kernels == Kernels::kCuda) counts.kernel_launches = counted(counter("esper_kernel_launches"), step, steps);
+  if (device.is_cuda()) {
+    const auto blocks = [device] { return static_cast<std::int64_t>(device::memory_figures(device).allocations); };
+    counts.kernel_launches = counted(counter("esper_kernel_launches"), step, steps);
+    counts.device_allocations = counted(blocks, step, steps);
+  }
   Tally tally;
   {
     const Observer observer(tally);

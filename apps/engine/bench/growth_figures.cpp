@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::size_t kWindow = 100, kFewestSteps = 40;
+constexpr std::size_t kWindow = 100, kFewestStepsOfStructure = 40;
 
 // The steps of one structure, [begin, end).
 struct Stretch {
@@ -41,7 +41,7 @@ std::vector<Stretch> stretches(const LoopFigures& figures) {
   begins.push_back(figures.step_us.size());
   std::vector<Stretch> found;
   for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
-    if (begins[i] + kFewestSteps <= begins[i + 1]) found.push_back({begins[i], begins[i + 1]});
+    if (begins[i] + kFewestStepsOfStructure <= begins[i + 1]) found.push_back({begins[i], begins[i + 1]});
   }
   return found;
 }

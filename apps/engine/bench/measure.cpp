@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "base/names.h"
+#include "device/facts.h"
+#include "engine/bench/compute_settings.h"
 
 namespace esper::engine::bench {
 namespace {
@@ -39,8 +41,7 @@ class Line {
     const Agreement agreement = compare(lane_trainee(workload_, config::Lane::kEager), trainee, workload_);
     if (!agreement.holds()) return out_.refused.push_back({name, far_off(agreement)});
     out_.disagreement[name] = agreement.worst;
-    out_.counts[name] =
-        count_step(trainee.step, kCountedSteps, workload_.bench.device.is_cuda() ? Kernels::kCuda : Kernels::kNone);
+    out_.counts[name] = count_step(trainee.step, kCountedSteps, workload_.bench.device);
     trainee.name = name;
     contenders.push_back(contender_of(std::move(trainee), workload_.bench.device));
     out_.lanes.push_back(name);
@@ -68,6 +69,7 @@ void add_peers(const Workload& workload, const Scratch& scratch, const std::stri
     out.peers.push_back(row.name);
     out.optimizers[row.name] = row.optimizer;
   }
+  out.peer_settings = std::move(peers.settings);
   std::ranges::move(peers.contenders, std::back_inserter(contenders));
 }
 
@@ -82,6 +84,10 @@ void drop_failed(Measurement& out) {
   std::erase_if(out.rows, [](const Row& row) { return !row.failure.empty(); });
 }
 
+void read_memory(torch::Device device, Measurement& out) {
+  if (device.is_cuda()) out.device_memory = device::memory_figures(device);
+}
+
 }  // namespace
 
 const Row* Measurement::find(const std::string& name) const {
@@ -91,9 +97,12 @@ const Row* Measurement::find(const std::string& name) const {
 
 Measurement measure(const Workload& workload, const Scratch& scratch, const MeasurePlan& plan) {
   Measurement out;
+  const torch::Device device = workload.bench.device;
+  out.settings = compute_settings(workload.bench.settings, device);
   Line line(workload, plan, out);
   for (const config::Lane lane : plan.lanes) line.add(lane_name(lane), lane);
   line.add("hand", config::Lane::kEager);
+  read_memory(device, out);
   if (!plan.times || line.contenders.empty()) return out;
   std::vector<Contender> contenders = std::move(line.contenders);
   if (plan.against.workload != nullptr) {
@@ -101,13 +110,14 @@ Measurement measure(const Workload& workload, const Scratch& scratch, const Meas
     for (const config::Lane lane : plan.lanes) other.add(lane_name(lane), lane);
     std::ranges::move(other.contenders, std::back_inserter(contenders));
   }
-  if (plan.peers) say(plan, "preparing: Python, eager and compiled");
+  if (plan.peers) say(plan, "preparing: Python");
   if (plan.peers) add_peers(workload, scratch, plan.peer_model, contenders, out);
   const auto first = base::from_name<config::Lane>(out.lanes.front());
   Trainee again = make(workload, out.lanes.front(), first.value_or(config::Lane::kEager));
   again.name = kSameAgain;
-  contenders.push_back(contender_of(std::move(again), workload.bench.device));
+  contenders.push_back(contender_of(std::move(again), device));
   out.rows = take_turns(contenders, plan.turns);
+  read_memory(device, out);
   drop_failed(out);
   return out;
 }

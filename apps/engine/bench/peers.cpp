@@ -1,6 +1,5 @@
 #include "engine/bench/peers.h"
 
-#include <ATen/Parallel.h>
 #include <fmt/core.h>
 #include <torch/types.h>
 
@@ -14,6 +13,7 @@
 #include "config/writing/write.h"
 #include "device/rng.h"
 #include "embedded_peer.h"
+#include "engine/bench/compute_settings.h"
 #include "step/step_metrics.h"
 #include "storage/safetensors.h"
 
@@ -24,7 +24,8 @@ using nlohmann::json;
 using std::chrono::seconds;
 
 constexpr int kCheckSteps = 3;
-constexpr seconds kOpenDeadline{90}, kReadyDeadline{240}, kRunDeadline{60};
+// Compiling each way of updating, and on CUDA measuring kernels for each matrix product, takes minutes without a cache.
+constexpr seconds kOpenDeadline{90}, kReadyDeadline{480}, kRunDeadline{60};
 
 void add_tensor(const std::string& name, const torch::Tensor& tensor, std::vector<torch::Tensor>& held,
                 std::vector<storage::TensorView>& views) {
@@ -54,11 +55,6 @@ void write_tensors(const Workload& workload, const std::string& path) {
   write_peer_tensors(views, path);
 }
 
-std::string autocast_name(torch::ScalarType type) {
-  if (type == torch::kBFloat16) return "bfloat16";
-  return type == torch::kFloat16 ? "float16" : "float32";
-}
-
 json describe(const PeerTraining& training) {
   const Workload& workload = training.workload;
   const auto& config = workload.bench.config;
@@ -70,9 +66,8 @@ json describe(const PeerTraining& training) {
           {"accumulation", config.step.accumulation},
           {"compile_mode", resolved.at("step").at("compile").at("mode")},
           {"seed", config.seed},
-          {"threads", at::get_num_threads()},
           {"device", workload.bench.device.str()},
-          {"autocast", autocast_name(workload.bench.settings.compute_type)},
+          {"settings", compute_settings(workload.bench.settings, workload.bench.device)},
           {"sample",
            {{"features", sample.features},
             {"channels", sample.channels},
@@ -94,7 +89,6 @@ std::vector<double> our_losses(const Workload& workload) {
   std::vector<double> losses;
   for (std::size_t i = 0; i < kCheckSteps; ++i) {
     const auto& microbatches = workload.steps[i % workload.steps.size()];
-    // The peer tells the loss of a step's last microbatch; with one microbatch it is the step's.
     step::train_step(model->state, model->settings, microbatches, forward);
     losses.push_back(step::read_metrics(model->state).loss);
   }
@@ -102,6 +96,11 @@ std::vector<double> our_losses(const Workload& workload) {
 }
 
 void check_same_training(const Workload& workload, const json& answer) {
+  const json settings = compute_settings(workload.bench.settings, workload.bench.device);
+  if (answer.at("settings") != settings) {
+    throw std::runtime_error(
+        fmt::format("its settings are {}, ours are {}", answer.at("settings").dump(), settings.dump()));
+  }
   std::int64_t parameters = 0;
   const auto model = fresh_model(workload);
   for (const auto& parameter : model->state.parameters) parameters += parameter.numel();
@@ -109,8 +108,7 @@ void check_same_training(const Workload& workload, const json& answer) {
     throw std::runtime_error(fmt::format("it built a different network: {} parameters, ours has {}",
                                          answer.at("parameters").dump(), parameters));
   }
-  const bool has_losses = !answer.at("losses").is_null();
-  if (workload.bench.config.step.accumulation > 1 || !has_losses) return;
+  if (answer.at("losses").is_null()) return;
   const double tolerance = workload.bench.settings.compute_type == torch::kFloat32 ? 2e-4 : 2e-2;
   const auto ours = our_losses(workload);
   for (std::size_t i = 0; i < ours.size(); ++i) {
@@ -120,35 +118,50 @@ void check_same_training(const Workload& workload, const json& answer) {
   }
 }
 
-Contender open_peer(PeerRow& row, const PeerTraining& training, const Scratch& scratch, const PythonFacts& python) {
-  const auto process = std::make_shared<JsonProcess>(
-      std::vector<std::string>{python.path, "-I", scratch.path("peer.py")}, scratch.path(row.name + ".log"));
-  const json question = {{"do", "open"},
-                         {"workload", describe(training)},
-                         {"tensors", scratch.path("peer.safetensors")},
-                         {"check_steps", kCheckSteps}};
-  check_same_training(training.workload, answer_of(*process, question, kOpenDeadline));
+void add_row(PeerRow& row, const PeerTraining& training, const Scratch& scratch, const PythonFacts& python,
+             Peers& peers) {
+  const auto [process, opened] = open_peer(row.name, training, scratch, python);
   const json made = answer_of(*process, {{"do", row.name}}, kReadyDeadline);
   row.optimizer = made.at("optimizer");
-  return peer_contender(row.name, process, made.at("warmup_ms").get<double>());
+  peers.settings = opened.at("settings");
+  peers.contenders.push_back(peer_contender(row.name, process, made.at("warmup_ms").get<double>()));
 }
 
-std::string obstacle(const PeerTraining& trained, const PythonFacts& python) {
+}  // namespace
+
+std::string peer_obstacle(const PeerTraining& trained) {
   const Workload& workload = trained.workload;
   if (workload.bench.config.host.kind == config::HostKind::kExported && trained.model.empty()) {
     return "name the model that was imported: --peer-model MODULE.py:NAME";
   }
-  if (!python.problem.empty()) return python.problem;
-  if (workload.bench.settings.compute_type == torch::kFloat16) return "the peer has no loss scaling";
   if (!workload.bench.config.host.modules.empty()) return "the peer has no modules in slots";
   const auto& training = workload.bench.config.training;
   if (training.loss != config::LossKind::kCrossEntropy || !training.class_weights.empty())
     return "the peer has no loss but cross entropy, without class weights";
   if (training.ema_decay > 0) return "the peer has no parameter averaging";
+  if (!training.groups.empty() || !training.decay_norms_and_biases)
+    return "the peer has one learning rate and weight decay for all parameters";
   return {};
 }
 
-}  // namespace
+void write_peer_files(const Workload& workload, const Scratch& scratch) {
+  write_tensors(workload, scratch.path("peer.safetensors"));
+  std::ofstream(scratch.path("peer.py")) << kPeerProgram;
+}
+
+OpenedPeer open_peer(const std::string& name, const PeerTraining& training, const Scratch& scratch,
+                     const PythonFacts& python) {
+  OpenedPeer peer;
+  peer.process = std::make_shared<JsonProcess>(std::vector<std::string>{python.path, "-I", scratch.path("peer.py")},
+                                               scratch.path(name + ".log"));
+  const json question = {{"do", "open"},
+                         {"workload", describe(training)},
+                         {"tensors", scratch.path("peer.safetensors")},
+                         {"check_steps", kCheckSteps}};
+  peer.answer = answer_of(*peer.process, question, kOpenDeadline);
+  check_same_training(training.workload, peer.answer);
+  return peer;
+}
 
 void write_peer_tensors(const std::vector<storage::TensorView>& tensors, const std::string& path) {
   std::ofstream file(path, std::ios::binary);
@@ -176,14 +189,15 @@ Contender peer_contender(std::string name, std::shared_ptr<JsonProcess> process,
 
 Peers open_peers(const PeerTraining& training, const Scratch& scratch, const PythonFacts& python) {
   Peers peers;
-  for (const char* name : {"python_eager", "python_compiled"})
-    peers.rows.push_back({name, "", obstacle(training, python)});
-  if (!peers.rows.front().refusal.empty()) return peers;
-  write_tensors(training.workload, scratch.path("peer.safetensors"));
-  std::ofstream(scratch.path("peer.py")) << kPeerProgram;
+  std::string obstacle = peer_obstacle(training);
+  if (obstacle.empty()) obstacle = python.problem;
+  for (const char* name : {"python_eager", "python_compiled"}) peers.rows.push_back({name, "", obstacle});
+  if (training.workload.bench.device.is_cuda()) peers.rows.push_back({"python_max_autotune", "", obstacle});
+  if (!obstacle.empty()) return peers;
+  write_peer_files(training.workload, scratch);
   for (PeerRow& row : peers.rows) {
     try {
-      peers.contenders.push_back(open_peer(row, training, scratch, python));
+      add_row(row, training, scratch, python, peers);
     } catch (const std::exception& error) {
       row.refusal = error.what();
     }

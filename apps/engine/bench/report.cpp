@@ -87,6 +87,7 @@ ordered_json counts_json(const StepCounts& counts) {
   ordered_json out = {{"operators", counts.operators}, {"host_reads", counts.host_reads}};
   out["allocations"] = counts.allocations ? ordered_json(*counts.allocations) : ordered_json(nullptr);
   out["kernel_launches"] = counts.kernel_launches ? ordered_json(*counts.kernel_launches) : ordered_json(nullptr);
+  if (counts.device_allocations) out["device_allocations"] = *counts.device_allocations;
   return out;
 }
 
@@ -108,6 +109,10 @@ ordered_json measurement_json(const Measurement& measurement) {
   out["disagreement"] = measurement.disagreement;
   out["counts"] = ordered_json::object();
   for (const auto& [name, counts] : measurement.counts) out["counts"][name] = counts_json(counts);
+  out["settings"] = {{"esper", measurement.settings}, {"python", measurement.peer_settings}};
+  if (const auto& memory = measurement.device_memory) {
+    out["device_memory"] = {{"peak_bytes", memory->peak_bytes}, {"reserved_bytes", memory->reserved_bytes}};
+  }
   return out;
 }
 

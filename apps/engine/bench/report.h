@@ -12,7 +12,8 @@ namespace esper::engine::bench {
 
 // {lanes [{lane, p50_us, p95_us, p99_us, warmup_ms, steps}], refused [{name, reason}], epoch,
 // peers [{name, p50_us, p95_us, p99_us, warmup_ms, steps, optimizer}], ratios {"a/b": time of a over time of b},
-// intervals {"a/b": [low, high]}, noise {ratio, interval, floor}, counts, disagreement}
+// intervals {"a/b": [low, high]}, noise {ratio, interval, floor}, counts, disagreement,
+// settings {esper, python}; on CUDA device_memory {peak_bytes, reserved_bytes}}
 nlohmann::ordered_json measurement_json(const Measurement& measurement);
 
 // {p50_ms, p95_ms, p99_ms, epochs, steps_per_epoch, parts_ms {name: p50}} of all but the first tenth of the epochs.

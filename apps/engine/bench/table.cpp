@@ -67,7 +67,42 @@ std::string noise_text(const ordered_json& report) {
       noise.at("interval")[1].get<double>(), 100 * noise.at("floor").get<double>());
 }
 
-std::string count_text(const ordered_json& count) { return count.is_null() ? "-" : count.dump(); }
+std::string count_text(const ordered_json& counts, const char* name) {
+  return !counts.contains(name) || counts[name].is_null() ? "-" : counts[name].dump();
+}
+
+// "name value, name value".
+std::string fields_text(const ordered_json& fields);
+
+std::string value_text(const ordered_json& value) {
+  if (value.is_object()) return "(" + fields_text(value) + ")";
+  if (value.is_boolean()) return value.get<bool>() ? "on" : "off";
+  if (value.is_string()) return value;
+  return value.is_null() ? "none" : value.dump();
+}
+
+std::string fields_text(const ordered_json& fields) {
+  std::string text;
+  for (const auto& [name, value] : fields.items()) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value_text(value));
+  }
+  return text;
+}
+
+// A peer that runs has the same: one with others is refused.
+std::string settings_text(const ordered_json& report) {
+  if (!report.contains("settings")) return {};
+  const char* peer = report["settings"]["python"].is_null() ? "" : "; the same in Python";
+  return fmt::format("settings: {}{}\n", fields_text(report["settings"]["esper"]), peer);
+}
+
+std::string memory_text(const ordered_json& report) {
+  if (!report.contains("device_memory")) return {};
+  constexpr double kMiB = 1 << 20;
+  const auto& memory = report["device_memory"];
+  return fmt::format("device memory of all rows of this process: peak {:.1f} MiB, reserved {:.1f} MiB\n",
+                     memory.at("peak_bytes").get<double>() / kMiB, memory.at("reserved_bytes").get<double>() / kMiB);
+}
 
 }  // namespace
 
@@ -105,18 +140,19 @@ std::string without_newline(std::string text) {
 
 std::string table_text(const ordered_json& report) {
   return without_newline(heading(report) + rows_text(report) + refused_text(report) + epoch_text(report) +
-                         growth_text(report) + seed_costs_text(report) + noise_text(report));
+                         growth_text(report) + seed_costs_text(report) + settings_text(report) + memory_text(report) +
+                         noise_text(report));
 }
 
 std::string counts_text(const ordered_json& report) {
   std::string text = heading(report);
-  text += fmt::format("{:<17} {:>11} {:>11} {:>11} {:>15}\n", "per step", "operators", "host reads", "heap blocks",
-                      "kernel launches");
+  text += fmt::format("{:<17} {:>11} {:>11} {:>11} {:>15} {:>13}\n", "per step", "operators", "host reads",
+                      "heap blocks", "kernel launches", "device blocks");
   bool all_counted = true;
   for (const auto& [lane, counts] : report.at("counts").items()) {
-    text += fmt::format("{:<17} {:>11} {:>11} {:>11} {:>15}\n", lane, count_text(counts.at("operators")),
-                        count_text(counts.at("host_reads")), count_text(counts.at("allocations")),
-                        count_text(counts.at("kernel_launches")));
+    text += fmt::format("{:<17} {:>11} {:>11} {:>11} {:>15} {:>13}\n", lane, count_text(counts, "operators"),
+                        count_text(counts, "host_reads"), count_text(counts, "allocations"),
+                        count_text(counts, "kernel_launches"), count_text(counts, "device_allocations"));
     all_counted = all_counted && !counts.at("allocations").is_null();
   }
   text += refused_text(report);

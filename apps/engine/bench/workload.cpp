@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "device/rng.h"
+#include "engine/loaders.h"
 #include "engine/python/find_python.h"
 
 namespace esper::engine::bench {
@@ -38,11 +39,10 @@ config::RunConfig with_made_up_text(config::RunConfig config, const Scratch& scr
 std::unique_ptr<Workload> prepare_workload(const config::RunConfig& config, const std::string& cache_dir) {
   auto workload = std::make_unique<Workload>(Workload{set_up(config, cache_dir), {}, {}});
   Workbench& bench = workload->bench;
-  const Loaders loaders = open_loaders(bench);
-  loaders.train->seek(0, 0);
+  const LoaderPointer train = open_loader(bench, bench.data.train, data::Order::kShuffled);
   Microbatches step;
   while (workload->steps.size() < kMaxSteps) {
-    const auto batch = loaders.train->next();
+    const auto batch = train->next();
     if (!batch || batch->size < config.data.batch_size) break;
     step.push_back({batch->inputs.to(bench.device), batch->targets.to(bench.device)});
     if (static_cast<int>(step.size()) == config.step.accumulation) {

@@ -10,6 +10,7 @@
 #include "base/text/standard_output.h"
 #include "engine/commands.h"
 #include "engine/evaluating/evaluate_report.h"
+#include "engine/loaders.h"
 #include "engine/measured_data.h"
 #include "engine/saved_run.h"
 #include "storage/confined_file_system.h"

@@ -17,6 +17,7 @@
 #include "device/precision.h"
 #include "engine/commands.h"
 #include "engine/evaluating/prediction_lines.h"
+#include "engine/loaders.h"
 #include "engine/saved_run.h"
 #include "storage/atomic_publish.h"
 #include "storage/confined_file_system.h"

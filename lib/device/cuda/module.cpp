@@ -16,10 +16,20 @@
 
 namespace esper::device {
 
+// What torch keeps of a capture, and needs to be set right after one that failed.
+class TorchGraph : public at::cuda::CUDAGraph {
+ public:
+  bool capture_ended() const { return capture_ended_; }
+  // As capture_epilogue() leaves it. Until then each draw outside of a capture throws.
+  void end_captured_draws() {
+    for (auto& [state, increment] : captured_generator_states_) state->capturing_ = false;
+  }
+};
+
 struct CudaGraph {
-  c10::DeviceIndex device;
+  c10::cuda::CUDAStream stream;  // where it is captured
   at::cuda::MempoolId_t pool;
-  at::cuda::CUDAGraph graph;
+  TorchGraph graph;
   bool capturing = false;
 };
 
@@ -63,6 +73,7 @@ MemoryFigures memory(int index) {
   out.used_bytes = static_cast<std::uint64_t>(stats.allocated_bytes[kAll].current);
   out.peak_bytes = static_cast<std::uint64_t>(stats.allocated_bytes[kAll].peak);
   out.reserved_bytes = static_cast<std::uint64_t>(stats.reserved_bytes[kAll].current);
+  out.allocations = static_cast<std::uint64_t>(stats.allocation[kAll].allocated);
   read_card_memory(index, out.free_bytes, out.total_bytes);
   return out;
 }
@@ -77,16 +88,23 @@ c10::Stream side_stream(int index) {
   return c10::cuda::getStreamFromPool(kHighPriority, checked(index)).unwrap();
 }
 
+void set_device(int index) { c10::cuda::set_device(checked(index)); }
+
 // A handle of the kind that any number of captures may share (ATen/cuda/CUDAGraph.h, graph_pool_handle).
 GraphPool graph_pool() {
   const auto [first, second] = at::cuda::graph_pool_handle();
   return {first, second};
 }
 
+void graph_pool_free(int index, GraphPool pool) {
+  const c10::cuda::CUDAGuard guard(checked(index));
+  c10::cuda::CUDACachingAllocator::emptyCache({pool.first, pool.second});
+}
+
 // CUDAGraph notes the current stream when it is made, so it is made on the right card.
 CudaGraph* graph_create(int index, GraphPool pool) {
   const c10::cuda::CUDAGuard guard(checked(index));
-  return new CudaGraph{checked(index), {pool.first, pool.second}, {}};
+  return new CudaGraph{c10::cuda::getCurrentCUDAStream(), {pool.first, pool.second}, {}};
 }
 
 // ThreadLocal, not Global: the loader's threads may take page-locked memory meanwhile, which Global forbids to every
@@ -94,7 +112,7 @@ CudaGraph* graph_create(int index, GraphPool pool) {
 // thread alone. Registering the generator by hand is what capture_begin does by itself in this torch; an earlier or
 // later one may leave it to the caller (Note [Explicit Registration of Generators to the CUDA Graph]).
 void graph_begin(CudaGraph* graph) {
-  graph->graph.register_generator_state(at::cuda::detail::getDefaultCUDAGenerator(graph->device));
+  graph->graph.register_generator_state(at::cuda::detail::getDefaultCUDAGenerator(graph->stream.device_index()));
   graph->capturing = true;
   graph->graph.capture_begin(graph->pool, cudaStreamCaptureModeThreadLocal);
 }
@@ -114,20 +132,25 @@ void ignoring_errors(Work work) {
   }
 }
 
-// capture_end ends the stream's capture first, and throws if that was invalid; what it does after that, and what
-// reset() does only for a capture that ended well, is then done here: both allocators leave the pool, and give it back.
+// On the stream of the capture. capture_end ends the stream's capture first, and throws if that was invalid; what it
+// does after that is then done here: both allocators leave the pool, and give it back. Where the capture itself was
+// good (the step threw on the host, or the graph could not be instantiated) the destructor gives it back.
 void end_failed_capture(CudaGraph& graph) {
   auto* host = at::getHostAllocator(at::kCUDA);
+  const auto device = graph.stream.device_index();
   ignoring_errors([&] { graph.graph.capture_end(); });
-  ignoring_errors([&] { c10::cuda::CUDACachingAllocator::endAllocateToPool(graph.device, graph.pool); });
-  ignoring_errors([&] { c10::cuda::CUDACachingAllocator::releasePool(graph.device, graph.pool); });
-  ignoring_errors([&] { host->end_allocate_to_pool(graph.pool); });
-  ignoring_errors([&] { host->release_pool(graph.pool); });
+  if (!graph.graph.capture_ended()) {
+    ignoring_errors([&] { c10::cuda::CUDACachingAllocator::endAllocateToPool(device, graph.pool); });
+    ignoring_errors([&] { c10::cuda::CUDACachingAllocator::releasePool(device, graph.pool); });
+    ignoring_errors([&] { host->end_allocate_to_pool(graph.pool); });
+    ignoring_errors([&] { host->release_pool(graph.pool); });
+  }
+  graph.graph.end_captured_draws();
   cudaGetLastError();  // an invalid capture leaves an error that the next, innocent call would report
 }
 
 void graph_destroy(CudaGraph* graph) {
-  const c10::cuda::CUDAGuard guard(graph->device);
+  const c10::cuda::CUDAStreamGuard guard(graph->stream);
   if (graph->capturing) end_failed_capture(*graph);
   delete graph;
 }
@@ -147,7 +170,9 @@ constexpr CudaTable kTable{.device_count = device_count,
                            .memory = memory,
                            .synchronize = synchronize,
                            .side_stream = side_stream,
+                           .set_device = set_device,
                            .graph_pool = graph_pool,
+                           .graph_pool_free = graph_pool_free,
                            .graph_create = graph_create,
                            .graph_begin = graph_begin,
                            .graph_end = graph_end,

@@ -46,8 +46,7 @@ ExpectedLane make_compiled_lane(const LaneRequest& request) {
   StepInputs inputs(program.program.at(batch_size_of(example)), model, example);
   LoadedProgram loaded = load(request);
   auto step = std::make_shared<CompiledStep>(CompiledStep{std::move(inputs), loaded.package});
-  const bool captured = setup.mode == config::CompileMode::kReduceOverhead;
-  if (captured && setup.capture.may(setup.device)) {
+  if (setup.compiled == CompiledPrograms::kCaptured && setup.capture.may(setup.device)) {
     step->graph = setup.capture.capture(model, example, setup.device,
                                         [&compiled = *step](Batch microbatches) { compiled.run(microbatches); });
   }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/fault.h"
+#include "device/out_of_memory.h"
 #include "leyline/telemetry.h"
 
 namespace esper::lanes {
@@ -18,7 +19,7 @@ constexpr std::int64_t kMostFailures = 2;
 
 }  // namespace
 
-bool GraphCapture::may(torch::Device device) const { return device.is_cuda() && figures_->failures < kMostFailures; }
+bool GraphCapture::may(torch::Device device) const { return device.is_cuda() && failures_ < kMostFailures; }
 
 std::shared_ptr<GraphedStep> GraphCapture::capture(const step::Model& model, std::span<const step::Microbatch> example,
                                                    torch::Device device, const GraphedStep::Step& step) {
@@ -26,7 +27,9 @@ std::shared_ptr<GraphedStep> GraphCapture::capture(const step::Model& model, std
     if (base::fault::hit("lanes.capture")) throw program::CaptureFailure("capture", "fault point lanes.capture");
     return std::make_shared<GraphedStep>(model, example, device, warm_ups_, step, figures_);
   } catch (const program::CaptureFailure& failure) {
-    const std::string failures = std::to_string(++figures_->failures);
+    ++figures_->failures;
+    if (device::out_of_memory_message(failure).empty()) ++failures_;
+    const std::string failures = std::to_string(figures_->failures);
     emit_(event(
         "tolaria.graph_fallback"_event, Level::kWarning,
         {{"error", "capture_failed"}, {"message", failure.what()}, {"stage", failure.stage}, {"failures", failures}}));

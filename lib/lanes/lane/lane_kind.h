@@ -42,11 +42,14 @@ struct LaneFailure {
 };
 using ExpectedLane = base::Expected<Lane, LaneFailure>;
 
+// Whether a compiled program is captured as a CUDA graph, on a card: that saves the launches (docs/decisions/0038).
+enum class CompiledPrograms { kCaptured, kAsTheyAre };
+
 // What all lanes of a run share. `capture` must outlive the request, not the lane.
 struct LaneSetup {
   torch::Device device;
-  config::CompileMode mode = config::CompileMode::kDefault;
   GraphCapture& capture;
+  CompiledPrograms compiled = CompiledPrograms::kCaptured;
 };
 
 struct LaneRequest {

@@ -34,11 +34,12 @@ struct LaneContext {
   const LaneServices& services;
   LaneFigures& figures;
   GraphCapture& capture;
+  CompiledPrograms compiled = CompiledPrograms::kCaptured;
 
   bool can_compile() const {
     return services.compile_service != nullptr && services.compile_service->problem().empty();
   }
-  LaneSetup setup() const { return {device, config.compile.mode, capture}; }
+  LaneSetup setup() const { return {device, capture, compiled}; }
   const LaneKind* kind(config::Lane id) const { return find_kind(services.kinds, id); }
   void emit(leyline::TelemetryEvent event) const { services.emit(std::move(event)); }
 };

@@ -100,9 +100,7 @@ StepOutcome ShapeMachine::run(StepShape& shape, Batch microbatches, StepPlace pl
     run_incumbent(shape, microbatches);
     return outcome;
   }
-  const auto begin = context_.services.clock.now();
-  run_incumbent(shape, microbatches);
-  outcome.incumbent_us = microseconds(context_.services.clock.now() - begin);
+  outcome.incumbent_us = microseconds(time([&] { run_incumbent(shape, microbatches); }));
   return outcome;
 }
 
@@ -143,15 +141,13 @@ StepOutcome ShapeMachine::recheck(StepShape& shape, Batch microbatches, StepPlac
 
 StepOutcome ShapeMachine::try_out(StepShape& shape, Batch microbatches) {
   auto& [candidate, trial] = std::get<Trialling>(shape.state);
-  const auto begin = context_.services.clock.now();
-  if (trial.turn() == Contender::kIncumbent) {
-    run_incumbent(shape, microbatches);
-  } else {
-    run_in(candidate, microbatches);
-  }
-  // Needed only here: a kernel still in flight would be measured with the next step.
-  if (context_.device.is_cuda()) device::cuda().synchronize(context_.device.index());
-  trial.note(context_.services.clock.now() - begin);
+  trial.note(time([&] {
+    if (trial.turn() == Contender::kIncumbent) {
+      run_incumbent(shape, microbatches);
+    } else {
+      run_in(candidate, microbatches);
+    }
+  }));
   if (trial.done()) return settle_trial(shape);
   StepOutcome outcome{.from = StateId::kTrialling};
   if (shape.search.undecided && trial.turn() == Contender::kChallenger) {
@@ -192,6 +188,18 @@ StepOutcome ShapeMachine::adopt(StepShape& shape, Lane candidate) {
   shape.incumbent = std::move(candidate);
   shape.enter(ShapeEvent::kAdopted, Searching{});
   return outcome;
+}
+
+// Of the step alone, on a card too, where what was queued before is waited for.
+base::Duration ShapeMachine::time(const std::function<void()>& step) const {
+  const auto wait_for_device = [this] {
+    if (context_.device.is_cuda()) device::cuda().synchronize(context_.device.index());
+  };
+  wait_for_device();
+  const auto begin = context_.services.clock.now();
+  step();
+  wait_for_device();
+  return context_.services.clock.now() - begin;
 }
 
 void ShapeMachine::run_eager(Batch microbatches) {

@@ -67,6 +67,7 @@ class ShapeMachine {
   StepOutcome try_out(StepShape& shape, Batch microbatches);
   StepOutcome settle_trial(StepShape& shape);
   StepOutcome adopt(StepShape& shape, Lane candidate);
+  base::Duration time(const std::function<void()>& step) const;
 
   const LaneContext& context_;
   LaneFailures& failures_;

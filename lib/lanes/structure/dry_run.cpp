@@ -12,10 +12,9 @@ namespace {
 
 using LaneId = config::Lane;
 
-// A scratch model's step is recorded after at least one eager step, and its programs are not captured.
+// A scratch model's step is recorded after at least one eager step.
 config::StepConfig scratch_config(config::StepConfig config) {
   config.compile.warmup_steps = std::max(1, config.compile.warmup_steps);
-  config.compile.mode = config::CompileMode::kDefault;
   return config;
 }
 
@@ -30,8 +29,8 @@ DryRun::DryRun(const LaneContext& run, LaneFailures& failures, const Examples& e
       known_(std::move(known)),
       like_(std::move(like)),
       config_(scratch_config(run.config)),
-      context_{*scratch_,    config_,  run.device, step::training_forward(scratch_->network),
-               run.services, figures_, run.capture},
+      context_{*scratch_,    config_,  run.device,  step::training_forward(scratch_->network),
+               run.services, figures_, run.capture, CompiledPrograms::kAsTheyAre},
       machine_(context_, failures_, tally_, ShapeMachine::Adoption::kOnAgreement) {}
 
 // The last candidate of a shape is still to be compared when its phase is over.

@@ -17,7 +17,6 @@ struct CompileRequest {
   std::string source;  // Python: INPUTS and step() over torch.ops.aten (program/python_text)
   std::string recipe = "default";
   std::string mode = "default";  // default | reduce-overhead | max-autotune
-  std::string device = "cpu";    // cpu | cuda
   int threads = 1;               // baked into the package
   CompileEffort effort = CompileEffort::kQuick;
 };

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <system_error>
 
 #include "base/names.h"
@@ -41,6 +42,16 @@ std::string absolute(const std::string& path) {
 
 bool is_executable(const std::string& path) {
   return ::access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path);
+}
+
+// One of the cards named in CUDA_VISIBLE_DEVICES, which are all if it is empty: what it has to be for a process whose
+// only card that is.
+std::string only_card(const std::string& visible, int card) {
+  if (visible.empty()) return std::to_string(card);
+  std::istringstream names(visible);
+  std::string name;
+  for (int i = 0; i <= card; ++i) std::getline(names, name, ',');
+  return name;
 }
 
 // Discarded if the worker sends something else than JSON: it is then as good as dead.
@@ -92,8 +103,14 @@ WorkerAnswer WorkerSession::died() {
 
 WorkerCommand WorkerSession::command() const {
   std::map<std::string, std::string> variables;
-  for (const char* name : {"PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "LANG"}) {
+  for (const char* name : {"PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_DEVICE_ORDER",
+                           "CUDA_VISIBLE_DEVICES", "LANG"}) {
     if (const auto value = own_environment(name); !value.empty()) variables[name] = value;
+  }
+  if (settings_.device == "cpu") {
+    variables["CUDA_VISIBLE_DEVICES"] = "";  // a worker that has touched a card must not fork
+  } else if (settings_.card > 0) {
+    variables["CUDA_VISIBLE_DEVICES"] = only_card(variables["CUDA_VISIBLE_DEVICES"], settings_.card);
   }
   // A C++ compiler that the user names, else what the worker finds in PATH.
   const std::string cxx = own_environment("CXX");
@@ -105,7 +122,8 @@ WorkerCommand WorkerSession::command() const {
   variables["TORCHINDUCTOR_COMPILE_THREADS"] = "1";
   const std::string headers = settings_.headers_dir.empty() ? folder_ : settings_.headers_dir;
   const char* priority = settings_.priority == WorkerPriority::kBackground ? "background" : "normal";
-  return {absolute(settings_.python), kWorkerSource, {folder_, headers, priority}, std::move(variables)};
+  return {
+      absolute(settings_.python), kWorkerSource, {folder_, headers, priority, settings_.device}, std::move(variables)};
 }
 
 // Nothing: the process is there.
@@ -164,7 +182,7 @@ WorkerAnswer WorkerSession::compile(const CompileRequest& request, const Interru
                         {"source", request.source},
                         {"recipe", request.recipe},
                         {"mode", request.mode},
-                        {"device", request.device},
+                        {"device", settings_.device},
                         {"threads", request.threads},
                         {"effort", base::name_of(request.effort)},
                         {"mac_key", crypto::hex_of(mac_key_)},

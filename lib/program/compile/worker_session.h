@@ -23,17 +23,19 @@ enum class WorkerPriority {
 };
 
 struct CompilerSettings {
-  std::string python;         // executable whose torch is the one this process runs
-  std::string torch_version;  // of this process; a worker with another is refused. Empty: not compared
+  std::string python;          // executable whose torch is the one this process runs
+  std::string torch_version;   // of this process; a worker with another is refused. Empty: not compared
+  std::string device = "cpu";  // cpu | cuda: what the programs are for
+  int card = 0;                // for cuda: which one, as this process counts them
   // Processor time of one compilation: of the worker's child and of all that it starts. What is made once on a machine,
-  // headers above all, is not counted.
+  // headers above all, is not counted, nor is what comes before the child could begin: for a card, to import torch.
   base::Duration deadline = std::chrono::seconds(120);
   // Of one compilation by the clock. Another process's is waited for as long, and start_deadline more.
   base::Duration wall_deadline = std::chrono::minutes(20);
   base::Duration start_deadline = std::chrono::minutes(10);  // of the worker's start, by the clock: it imports torch
   WorkerPriority priority = WorkerPriority::kNormal;
   std::string headers_dir;  // where the worker keeps precompiled headers and the like; empty: its own folder
-  std::int64_t memory_limit_mb = 4096;  // of one compilation: what the worker and its compilers add to a warm worker
+  std::int64_t memory_limit_mb = 4096;  // of one compilation: what a job and its compilers add to its beginning
   int max_restarts = 3;
   base::Duration restart_pause = std::chrono::milliseconds(500);
 };

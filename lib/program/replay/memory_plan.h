@@ -12,9 +12,12 @@ struct Piece {
   std::int64_t offset = 0;           // the answer
 };
 
-constexpr std::int64_t kAlignment = 64;  // of every offset: a cache line, and more than any vector register
+// Of every offset, in bytes. On the host a cache line, which is more than any vector register. On a card what torch's
+// allocator gives (kMinBlockSize): cuBLASLt chooses its kernel by the alignment of its operands, and a replay is to
+// have eager's kernels.
+constexpr std::int64_t kHostAlignment = 64, kCudaAlignment = 512;
 
 // Sets the offsets and returns the arena's size. Largest first, each at the lowest place that is free for its time.
-std::int64_t place(std::vector<Piece>& pieces);
+std::int64_t place(std::vector<Piece>& pieces, std::int64_t alignment);
 
 }  // namespace esper::program

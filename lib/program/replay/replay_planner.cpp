@@ -134,8 +134,9 @@ void ReplayPlanner::lay_out() {
       of_piece.push_back(id);
     }
   }
-  const std::int64_t size = place(pieces);
-  const auto device = program_.values.empty() ? c10::DeviceType::CPU : program_.values.front().device;
+  const auto device = replay_.values_.empty() || !replay_.values_.front().defined() ? c10::Device(c10::DeviceType::CPU)
+                                                                                    : replay_.values_.front().device();
+  const std::int64_t size = place(pieces, device.is_cuda() ? kCudaAlignment : kHostAlignment);
   replay_.arena_ = at::empty({size}, torch::dtype(torch::kUInt8).device(device));
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const TensorType& type = program_.values[static_cast<std::size_t>(of_piece[i])];

@@ -9,31 +9,55 @@ bool lies_at(const torch::Tensor& tensor, const torch::Tensor& place) {
   return tensor.const_data_ptr() == place.const_data_ptr() && tensor.is_contiguous();
 }
 
+std::int64_t aligned(std::int64_t elements, std::int64_t alignment) {
+  return (elements + alignment - 1) / alignment * alignment;
+}
+
 }  // namespace
 
 torch::Tensor view_of(const FlatTensors& tensors, std::size_t i) {
   return tensors.defined() ? tensors.views[i] : torch::Tensor();
 }
 
-std::int64_t count_elements(torch::TensorList shapes) {
-  std::int64_t count = 0;
-  for (const torch::Tensor& tensor : shapes) count += tensor.numel();
-  return count;
+Layout layout_of(torch::TensorList shapes, std::int64_t alignment) {
+  Layout layout;
+  for (const torch::Tensor& tensor : shapes) {
+    layout.begins.push_back(layout.size);
+    layout.size += aligned(tensor.numel(), alignment);
+  }
+  return layout;
+}
+
+std::int64_t alignment_on(torch::Device device) {
+  constexpr std::int64_t kBytes = 512;
+  return device.is_cuda() ? kBytes / static_cast<std::int64_t>(sizeof(float)) : 1;
 }
 
 FlatTensors lay_out(const torch::Tensor& flat, torch::TensorList shapes) {
-  ESPER_CHECK(flat.numel() == count_elements(shapes), "a flat tensor has exactly the elements of its parts");
+  const Layout layout = layout_of(shapes, alignment_on(flat.device()));
+  ESPER_CHECK(flat.numel() == layout.size, "a flat tensor has exactly the elements of its parts");
   FlatTensors result{flat, {}};
-  std::int64_t begin = 0;
-  for (const torch::Tensor& tensor : shapes) {
-    result.views.push_back(flat.narrow(0, begin, tensor.numel()).view(tensor.sizes()));
-    begin += tensor.numel();
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    result.views.push_back(flat.narrow(0, layout.begins[i], shapes[i].numel()).view(shapes[i].sizes()));
   }
   return result;
 }
 
 FlatTensors flat_zeros(torch::TensorList shapes, torch::Device device) {
-  return lay_out(at::zeros({count_elements(shapes)}, torch::dtype(torch::kFloat32).device(device)), shapes);
+  const std::int64_t size = layout_of(shapes, alignment_on(device)).size;
+  return lay_out(at::zeros({size}, torch::dtype(torch::kFloat32).device(device)), shapes);
+}
+
+std::vector<torch::Tensor> with_gaps(std::vector<torch::Tensor> parts, std::int64_t alignment) {
+  if (alignment == 1 || parts.empty()) return parts;
+  const torch::Tensor zeros = at::zeros({alignment - 1}, parts.front().options());
+  std::vector<torch::Tensor> all;
+  for (torch::Tensor& part : parts) {
+    const std::int64_t gap = aligned(part.numel(), alignment) - part.numel();
+    all.push_back(std::move(part));
+    if (gap > 0) all.push_back(zeros.narrow(0, 0, gap));
+  }
+  return all;
 }
 
 FlatTensors move_together(torch::TensorList tensors, torch::Device device) {

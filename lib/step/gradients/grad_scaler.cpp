@@ -2,10 +2,11 @@
 
 namespace esper::step {
 
-LossScale make_loss_scale(torch::Device device) {
+LossScale make_loss_scale(const config::GradScalerConfig& config, torch::Device device) {
   LossScale result;
+  result.config = config;
   const auto options = torch::dtype(torch::kFloat32).device(device);
-  result.scale = at::full({}, result.policy.initial_scale, options);
+  result.scale = at::full({}, config.init_scale, options);
   result.growth_tracker = at::zeros({}, options.dtype(torch::kInt32));
   result.found_inf = at::zeros({}, options);
   return result;
@@ -44,10 +45,10 @@ void keep_if_finite(const LossScale& loss_scale, torch::TensorList written, cons
 }
 
 void update_scale(const LossScale& loss_scale) {
-  const LossScalePolicy& policy = loss_scale.policy;
+  const config::GradScalerConfig& config = loss_scale.config;
   torch::Tensor scale = loss_scale.scale, growth_tracker = loss_scale.growth_tracker;
-  at::_amp_update_scale_(scale, growth_tracker, loss_scale.found_inf, policy.growth_factor, policy.backoff_factor,
-                         policy.growth_interval);
+  at::_amp_update_scale_(scale, growth_tracker, loss_scale.found_inf, config.growth_factor, config.backoff_factor,
+                         config.growth_interval);
 }
 
 }  // namespace esper::step

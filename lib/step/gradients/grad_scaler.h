@@ -1,6 +1,6 @@
 #pragma once
 // Loss scaling for fp16 (PyTorch's GradScaler): the loss is multiplied before the backward pass so that small gradients
-// survive, gradients are divided once per step, and a step with a non-finite gradient is undone and halves the scale.
+// survive, gradients are divided once per step, and a step with a non-finite gradient is undone and lowers the scale.
 // bf16 and fp32 have the range they need; a run that goes over to fp32 keeps its scale, as part of its state. Nothing
 // here reads the device.
 
@@ -10,21 +10,14 @@
 #include <string>
 #include <vector>
 
+#include "config/training_config.h"
 #include "kasmina/tensor/tensor_table.h"
 
 namespace esper::step {
 
-// PyTorch's defaults: torch.amp.GradScaler(init_scale=2**16, growth_factor=2, backoff_factor=0.5, growth_interval=2000)
-struct LossScalePolicy {
-  double initial_scale = 65536.0;
-  double growth_factor = 2.0;
-  double backoff_factor = 0.5;
-  std::int64_t growth_interval = 2000;  // steps in a row without overflow
-};
-
 // Undefined tensors where nothing is scaled.
 struct LossScale {
-  LossScalePolicy policy;
+  config::GradScalerConfig config;
   torch::Tensor scale;           // 0-dim float32
   torch::Tensor growth_tracker;  // 0-dim int32: steps since the last change
   torch::Tensor found_inf;       // 0-dim float32: 1 after a step with a non-finite gradient, else 0
@@ -32,7 +25,7 @@ struct LossScale {
 };
 
 // An enabled one.
-LossScale make_loss_scale(torch::Device device);
+LossScale make_loss_scale(const config::GradScalerConfig& config, torch::Device device);
 // `whose`: appended to the names; empty, or "." and a group's id.
 void append_named(const LossScale& loss_scale, const std::string& whose, std::vector<kasmina::NamedTensor>& out);
 
@@ -42,7 +35,7 @@ torch::Tensor scaled(const torch::Tensor& factor, const LossScale& loss_scale);
 void unscale(const LossScale& loss_scale, torch::TensorList gradients);
 // Runs update; where found_inf is set, every tensor of `written` then has the bits from before. Costs one copy of them.
 void keep_if_finite(const LossScale& loss_scale, torch::TensorList written, const std::function<void()>& update);
-// Grows or halves the scale after a step.
+// Raises or lowers the scale after a step.
 void update_scale(const LossScale& loss_scale);
 
 }  // namespace esper::step

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kasmina/network/host_pattern.h"
+#include "step/gradients/flat_tensors.h"
 
 namespace esper::step {
 void check_rules(const ParameterRules& rules, std::span<const kasmina::NamedTensor> host) {
@@ -30,7 +31,8 @@ ElementFactors element_factors(const ParameterRules& rules, const config::Optimi
     decays.push_back(at::full({parameters[i].numel()}, decay, options));
   }
   if (rates.empty()) return {};
-  return {at::cat(rates), at::cat(decays)};
+  const std::int64_t alignment = alignment_on(parameters.front().device());
+  return {at::cat(with_gaps(std::move(rates), alignment)), at::cat(with_gaps(std::move(decays), alignment))};
 }
 
 }  // namespace esper::step

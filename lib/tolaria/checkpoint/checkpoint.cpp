@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "device/cuda_table.h"
 #include "kasmina/tensor/stored_tensor.h"
 #include "storage/file_tools.h"
 #include "storage/published_folder.h"
@@ -98,13 +100,40 @@ base::Expected<CheckpointImage, ReadFailure> read_verified(base::FileSystem& fil
 
 }  // namespace
 
+namespace {
+
+// In page-locked memory each tensor begins at a cache line.
+std::int64_t aligned_bytes(const torch::Tensor& tensor) {
+  constexpr std::int64_t kLine = 64;
+  return (static_cast<std::int64_t>(tensor.nbytes()) + kLine - 1) / kLine * kLine;
+}
+
+}  // namespace
+
+// From a card all tensors are copied at once, into page-locked memory, and waited for together.
 std::vector<NamedTensor> copy_to_cpu(const std::vector<NamedTensor>& tensors) {
+  std::int64_t pinned_bytes = 0;
+  for (const auto& [id, tensor] : tensors) {
+    if (tensor.is_cuda()) pinned_bytes += aligned_bytes(tensor);
+  }
+  const torch::Tensor pinned = at::empty({pinned_bytes}, torch::dtype(torch::kUInt8).pinned_memory(pinned_bytes > 0));
   std::vector<NamedTensor> copies;
   copies.reserve(tensors.size());
+  std::optional<torch::Device> card;
+  std::int64_t begin = 0;
   for (const auto& [id, tensor] : tensors) {
-    copies.push_back(
-        {id, tensor.detach().to(torch::kCPU, tensor.scalar_type(), false, true, torch::MemoryFormat::Contiguous)});
+    if (!tensor.is_cuda()) {
+      copies.push_back(
+          {id, tensor.detach().to(torch::kCPU, tensor.scalar_type(), false, true, torch::MemoryFormat::Contiguous)});
+      continue;
+    }
+    card = tensor.device();
+    const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
+    copies.push_back({id, pinned.narrow(0, begin, bytes).view(tensor.scalar_type()).view(tensor.sizes())});
+    copies.back().tensor.copy_(tensor.detach(), /*non_blocking=*/true);
+    begin += aligned_bytes(tensor);
   }
+  if (card) device::cuda().synchronize(card->index());
   return copies;
 }
 

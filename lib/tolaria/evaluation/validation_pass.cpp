@@ -2,7 +2,11 @@
 
 #include <torch/types.h>
 
+#include <array>
+#include <memory>
+
 #include "base/interrupt.h"
+#include "device/staging.h"
 #include "kasmina/network/network_stacked.h"
 
 namespace esper::tolaria {
@@ -15,13 +19,17 @@ namespace {
 
 bool signalled() { return Interrupt::requested() != 0; }
 
-// From the beginning of the data, on the device.
+// From the beginning of the data, on the device. The host only queues: the copy of a batch runs beside the forwards of
+// those before.
 NextBatch batches_of(data::Loader& loader, torch::Device device) {
   loader.seek(0, 0);
-  return [&loader, device]() -> std::optional<Microbatch> {
+  const auto staging = std::make_shared<device::Staging>(device, device::Staging::Stream::kSide);
+  return [&loader, device, staging]() -> std::optional<Microbatch> {
     const auto batch = loader.next();
     if (!batch) return std::nullopt;
-    return Microbatch{batch->inputs.to(device), batch->targets.to(device)};
+    if (batch->inputs.device() == device) return Microbatch{batch->inputs, batch->targets};
+    auto copied = staging->take(staging->start(std::array{batch->inputs, batch->targets}));
+    return Microbatch{std::move(copied[0]), std::move(copied[1])};
   };
 }
 

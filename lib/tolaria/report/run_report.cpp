@@ -48,6 +48,13 @@ void report_forecast(const Run& run, const RunStart& start) {
   }
 }
 
+void report_source(const Run& run) {
+  if (run.facts.reason_of_source.empty()) return;
+  const bool resident = run.data.train.source() == data::Source::kResident;
+  run.outbox.emit(event("tolaria.batch_source_chosen"_event, Level::kInfo,
+                        {{"source", resident ? "device" : "copies"}, {"reason", run.facts.reason_of_source}}));
+}
+
 // A run that goes on elsewhere goes on with the same state, and from there on with other roundings.
 void report_other_numerics(const Run& run, const RunStart& start) {
   if (start.computed_on.empty() || start.computed_on == run.facts.computed_on) return;
@@ -92,6 +99,7 @@ void report_start(const Run& run, const RunStart& start) {
                           {{"count", std::to_string(run.facts.skipped_samples)}}));
   }
   report_missing_classes(run);
+  report_source(run);
   report_forecast(run, start);
   report_other_numerics(run, start);
   run.saver.record(start_record(resumed ? "resumed" : "started",

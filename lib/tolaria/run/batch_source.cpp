@@ -70,15 +70,16 @@ void BatchSource::next(std::vector<Microbatch>& out) {
     if (copies_ && !out.empty()) take(start(out), out);
     return;
   }
-  if (!under_way_) {
-    fetch(fetched_);
-    next_ = start(fetched_);
-    under_way_ = true;
-  }
-  device::StagedCopy now = std::move(next_);
+  look_ahead();
+  under_way_ = false;
+  take(std::move(next_), out);
+}
+
+void BatchSource::look_ahead() {
+  if (look_ahead_ == LookAhead::kNone || under_way_) return;
   fetch(fetched_);
   next_ = start(fetched_);
-  take(std::move(now), out);
+  under_way_ = true;
 }
 
 }  // namespace esper::tolaria

@@ -3,7 +3,8 @@
 //
 // On a GPU with data.gpu_prefetch, the batches of the next step are transferred while the current one computes: copied
 // from page-locked memory on their own stream. Only the computing stream waits for a copy. The loader is therefore one
-// step ahead of the run's cursor, and a saved run resumes at the right batch.
+// step ahead of the run's cursor, and a saved run resumes at the right batch. It is waited for only once the current
+// step is queued, so that the device computes meanwhile.
 
 #include <cstdint>
 #include <optional>
@@ -33,6 +34,8 @@ class BatchSource {
   // The microbatches of one optimizer step: fewer at the end of the epoch, none after it, or where a signal asks for a
   // stop (base::Interrupt) while they are waited for.
   void next(std::vector<step::Microbatch>& out);
+  // After the step was queued: starts the copies of the next one's microbatches, with look-ahead.
+  void look_ahead();
 
   // Times of the copies since the last call. The device must have finished the queued work.
   device::CopyTimes take_times() { return staging_.take_times(); }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "data/loading/loader.h"
+#include "device/kernel_trace.h"
 #include "lanes/shape/lane_log.h"
 #include "lanes/structure/scratch_model.h"
 #include "leyline/progress.h"
@@ -71,6 +72,7 @@ struct Run {
   history::BlackBoxWriter* black_box = nullptr;  // null: nothing is recorded in it
   StepBundles* bundles = nullptr;                // null: none are written
   std::vector<StepTime>* step_times = nullptr;   // receives every step, for benchmarks
+  device::KernelTrace* kernel_trace = nullptr;   // null: no kernels are recorded
   LiveChanges* changes = nullptr;                // null: no setting changes
   std::optional<CameBack> came_back = {};
   AtTheEnd at_the_end = AtTheEnd::kSettle;

@@ -21,6 +21,7 @@ struct RunFacts {
   std::string training_hash;  // names the training in checkpoints: TrainingIdentity::text()
   torch::Device device;
   std::int64_t batches_per_epoch = 0;                     // in microbatches
+  std::string reason_of_source = {};                      // of where batches come from; empty: the run file says it
   std::int64_t skipped_samples = 0;                       // that could not be read
   std::vector<std::string> classes_without_samples = {};  // that no training sample has
   std::int64_t num_classes = 0;                           // of a classifier; 0: of another task

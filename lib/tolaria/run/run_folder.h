@@ -20,6 +20,7 @@ struct RunFolder {
   std::string journal() const { return path + "/journal"; }
   std::string checkpoints() const { return path + "/checkpoints"; }
   std::string trace() const { return path + "/trace.json"; }
+  std::string kernel_trace() const { return path + "/kernel_trace.json"; }
   std::string summary() const { return path + "/summary.json"; }
   // "digits-20260301-101500": names the run in telemetry.
   std::string run_id() const;

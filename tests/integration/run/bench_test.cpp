@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <thread>
 
@@ -78,6 +79,8 @@ TEST_CASE("bench reports lanes, epochs, ratios and noise, and writes the drills'
   CHECK(report.at("noise").at("floor").get<double>() > 0);
   CHECK(report.at("epoch").at("p95_ms").get<double>() >= report["epoch"].at("p50_ms").get<double>());
   CHECK(report.at("counts").at("eager").at("host_reads") == 0);
+  CHECK(report.at("settings").at("esper").at("precision") == "float32");
+  CHECK(report["settings"].at("python").is_null());
 
   for (const char* name : {"tolaria_normal_epoch.json", "tolaria_tamiyo_timeout.json"}) {
     CAPTURE(name);
@@ -305,7 +308,41 @@ TEST_CASE("where nobody looks on, progress is plain lines and the table explains
   for (const char control : {'\r', '\033'}) CHECK((finished.out + finished.err).find(control) == std::string::npos);
   CHECK_THAT(finished.out, ContainsSubstring("/eager") &&
                                ContainsSubstring("time relative to eager, median of 3 interleaved rounds") &&
-                               ContainsSubstring("are not significant"));
+                               ContainsSubstring("are not significant") && ContainsSubstring("precision float32"));
+}
+
+TEST_CASE("bf16 and fp16 are further from float64 than fp32 is") {
+  const auto drift = report_of(run_esper_long({"bench", "--scenario", "mlp", "--precision-drift", "--drift-steps", "10",
+                                               "--set", "device.kind=cpu", "device.precision=bf16", "--json"}))
+                         .at("drift");
+  CHECK(drift.at("steps") == 10);
+  CHECK(drift.at("refused").empty());
+  REQUIRE(drift.at("rows").size() == 3);
+  std::map<std::string, json> last;
+  for (const auto& row : drift["rows"]) {
+    REQUIRE(row.at("points").size() == 4);  // steps 1, 2, 5, 10
+    for (const auto& point : row["points"]) {
+      for (const char* figure : {"loss_difference", "parameters_over_change", "parameters_over_norm"})
+        CHECK(point.at(figure).is_number());
+    }
+    last[row.at("precision")] = row["points"].back();
+  }
+  const auto figure = [&](const char* precision, const char* name) {
+    return last.at(precision).at(name).get<double>();
+  };
+  CHECK(figure("fp32", "parameters_over_change") < 1e-4);
+  CHECK(figure("fp32", "loss_difference") < 1e-5);
+  for (const char* name : {"parameters_over_change", "parameters_over_norm", "loss_difference"}) {
+    CAPTURE(name);
+    CHECK(figure("bf16", name) > 10 * figure("fp32", name));
+    CHECK(figure("fp16", name) > figure("fp32", name));
+  }
+  const auto refused = run_esper_long({"bench", "--precision-drift"}, {"ESPER_PYTHON=/nowhere/python"});
+  CHECK(refused.exit_code == 6);
+  CHECK_THAT(refused.err, ContainsSubstring("--precision-drift needs Python for its float64 reference"));
+  const auto no_peer = run_esper_long({"bench", "--precision-drift", "--set", "training.ema_decay=0.9"});
+  CHECK(no_peer.exit_code == 2);
+  CHECK_THAT(no_peer.err, ContainsSubstring("no parameter averaging"));
 }
 
 TEST_CASE("growing is measured step by step") {

@@ -1,6 +1,10 @@
+#include "config/writing/earlier_versions.h"
+
 #include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
 
 #include "config/loading/load.h"
+#include "config/writing/write.h"
 
 namespace esper::test::earlier_versions_test {
 
@@ -17,6 +21,19 @@ TEST_CASE("a run of a version without these fields goes on as it did") {
   CHECK(old.data.epoch_samples == 0);
   CHECK(old.policy.every == esper::base::Length{1, esper::base::Length::Unit::kEpochs});
   CHECK(old.policy.overlap == PolicyOverlap::kOff);
+}
+
+TEST_CASE(
+    "the hash of a training without a field of its own for the loss scaler is as before; other values change it") {
+  const auto hash_of = [](const std::string& text) { return training_hash(read_run_config_text(text, "f").config); };
+  const auto config = read_run_config_text("name: a", "f").config;
+  auto json = resolved_json(config);
+  REQUIRE(json.at("training").contains("grad_scaler"));
+  erase_earlier_behaviour(json);
+  CHECK_FALSE(json.at("training").contains("grad_scaler"));
+  CHECK(hash_of("training: {grad_scaler: {growth_interval: 2000}}") == hash_of("name: a"));
+  CHECK(hash_of("training: {grad_scaler: {growth_interval: 100}}") != hash_of("name: a"));
+  CHECK(hash_of("training: {grad_scaler: {init_scale: 1024}}") != hash_of("name: a"));
 }
 
 }  // namespace esper::test::earlier_versions_test

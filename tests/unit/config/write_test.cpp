@@ -25,7 +25,7 @@ struct Change {
   void operator()(const EntriesField& field) const { field.set(field.value, {"no", "a b", ""}); }
   void operator()(bool* value) const { *value = !*value; }
   void operator()(std::string* value) const { *value += "yes: \"\\ \xC3\xA9 #x"; }
-  void operator()(double* value) const { *value = *value / 3 + 0.11; }
+  void operator()(double* value) const { *value = 0.75 * *value + 0.11; }
   void operator()(Duration* value) const { *value += Duration(12345); }
   void operator()(Length* value) const { *value = Length{value->count + 41, Length::Unit::kSteps}; }
   void operator()(std::vector<std::string>* value) const { *value = {"no", "a b", ""}; }

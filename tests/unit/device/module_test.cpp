@@ -41,6 +41,7 @@ TEST_CASE("the card's memory figures follow an allocation") {
   CHECK(after.used_bytes == before.used_bytes + (4U << 20U));
   CHECK(after.peak_bytes >= after.used_bytes);
   CHECK(after.reserved_bytes >= after.used_bytes);
+  CHECK(after.allocations > before.allocations);
 }
 
 TEST_CASE("the card's generator is seeded, saved and put back") {

@@ -40,7 +40,9 @@ TEST_CASE("a lack of memory counts in the words of PyTorch and of the libraries 
       "[enforce fail at alloc_cpu.cpp:90] . DefaultCPUAllocator: not enough memory: you tried to allocate 8 bytes.",
       "DefaultCPUAllocator: not enough memory: you tried to allocate 8 bytes. Buy new RAM!",
       "CUDA error: out of memory", "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)",
-      "cuDNN error: CUDNN_STATUS_ALLOC_FAILED", "could not create a primitive", "std::bad_alloc");
+      "cuDNN error: CUDNN_STATUS_ALLOC_FAILED", "cuDNN error: CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED",
+      "CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`", "could not create a primitive",
+      "std::bad_alloc");
   CHECK(out_of_memory_message(std::runtime_error(text)) == "out of memory: " + text);
   try {
     TORCH_CHECK(false, text);

@@ -78,7 +78,9 @@ TEST_CASE("the table without CUDA counts no device and refuses the rest") {
   CHECK_THROWS_AS(table.memory(0), base::Error);
   CHECK_THROWS_AS(table.synchronize(0), base::Error);
   CHECK_THROWS_AS(table.side_stream(0), base::Error);
+  CHECK_THROWS_AS(table.set_device(0), base::Error);
   CHECK_THROWS_AS(table.graph_pool(), base::Error);
+  CHECK_THROWS_AS(table.graph_pool_free(0, {}), base::Error);
   CHECK_THROWS_AS(table.graph_create(0, {}), base::Error);
   CHECK_THROWS_AS(table.graph_replay(nullptr), base::Error);
   CHECK_THROWS_AS(table.set_host_waits(HostWaits::kRefused), base::Error);

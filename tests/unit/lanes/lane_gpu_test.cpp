@@ -6,12 +6,13 @@
 
 #include "base/names.h"
 #include "device/rng.h"
+#include "device/settings.h"
 #include "lanes/lane/step_external_tensors.h"
 #include "lanes/prepared_lane.h"
 #include "lanes/step_runner.h"
-#include "program/capture.h"
 #include "support/gpu.h"
 #include "support/grow_every_step.h"
+#include "support/growing_model.h"
 #include "support/lane_cases.h"
 
 namespace esper::test::lane_gpu_test {
@@ -57,6 +58,21 @@ class NoHostWaits {
  public:
   NoHostWaits() { device::cuda().set_host_waits(device::HostWaits::kRefused); }
   ~NoHostWaits() { device::cuda().set_host_waits(device::HostWaits::kAllowed); }
+};
+
+// As device.deterministic has it.
+class Deterministic {
+ public:
+  explicit Deterministic(torch::Device device) : device_(device) { device::apply_settings(with(true), device); }
+  ~Deterministic() { device::apply_settings(with(false), device_); }
+
+ private:
+  static config::DeviceConfig with(bool deterministic) {
+    config::DeviceConfig config;
+    config.deterministic = deterministic;
+    return config;
+  }
+  torch::Device device_;
 };
 
 struct Runs {
@@ -130,6 +146,23 @@ TEST_CASE("on a card no lane's step waits for the card") {
   }
 }
 
+TEST_CASE("on a card the steps of a growing network wait for nothing") {
+  const auto gpu = gpu_or_skip();
+  for (const Lane lane : {Lane::kEager, Lane::kReplay, Lane::kGraph}) {
+    const LaneCase c = growing_case();
+    GrowingModel grown(c, lane, gpu);
+    REQUIRE_FALSE(GrowingModel::refused(grown.apply(grown.germination("r0c1", "mlp"))));
+    REQUIRE_FALSE(
+        GrowingModel::refused(grown.apply(grown.command(leyline::SeedOperation::kStartTraining, "seed-0001"))));
+    grown.steps(20);
+    const auto batches = batches_on(gpu, c, 1);
+    device::cuda().synchronize(gpu.index());
+    const NoHostWaits refused;
+    CAPTURE(base::name_of(lane));
+    for (std::int64_t step = 20; step < 40; ++step) CHECK_NOTHROW(grown.runner->step(batches, {step, 1000}));
+  }
+}
+
 TEST_CASE("on a card the check for waits would notice one") {
   const auto gpu = gpu_or_skip();
   const auto value = torch::ones({}, torch::TensorOptions().device(gpu));
@@ -146,16 +179,18 @@ TEST_CASE("on a card a graph draws other random numbers at each replay, and the 
   const auto graph = lanes::prepare_lane(*model, Lane::kGraph, batches, gpu, nullptr);
   CAPTURE(graph.refusal);
   REQUIRE(graph.step);
-  const auto gradients_of_a_step = [&] {
+  // Loss and gradient norm; the gradients themselves a graph keeps to itself.
+  const auto figures_of_a_step = [&] {
+    model->state.metrics.sums.zero_();
     graph.step(batches);
-    return model->state.gradients.clone();
+    return model->state.metrics.sums.clone();
   };
   const lanes::StepSnapshot start(*model, gpu);
-  const auto first = gradients_of_a_step(), second = gradients_of_a_step();
+  const auto first = figures_of_a_step(), second = figures_of_a_step();
   CHECK_FALSE(at::equal(first, second));
   start.restore();
-  CHECK(at::equal(gradients_of_a_step(), first));
-  CHECK(at::equal(gradients_of_a_step(), second));
+  CHECK(at::equal(figures_of_a_step(), first));
+  CHECK(at::equal(figures_of_a_step(), second));
 }
 
 TEST_CASE("on a card every shape of step has a graph of its own, and a change of shape meets no stale one") {
@@ -166,17 +201,17 @@ TEST_CASE("on a card every shape of step has a graph of its own, and a change of
   Runs eager(whole, Lane::kEager, gpu);
   device::seed_all(1);
   Runs graph(whole, Lane::kGraph, gpu);
-  for (std::uint64_t step = 0; step < 40; ++step) {
+  for (std::uint64_t step = 0; step < 300; ++step) {
     const auto batches = batches_on(gpu, step % 4 == 3 ? ragged : whole, 1, step);
-    eager.runner->step(batches, {static_cast<std::int64_t>(step), 100});
-    graph.runner->step(batches, {static_cast<std::int64_t>(step), 100});
+    eager.runner->step(batches, {static_cast<std::int64_t>(step), 1000});
+    graph.runner->step(batches, {static_cast<std::int64_t>(step), 1000});
   }
   graph.runner->record_epoch();
   CHECK(largest_difference(*eager.model, *graph.model) < 1e-4);
   CHECK(graph.has_emitted("tolaria.graph_enabled"));
   CHECK_FALSE(graph.has_emitted("tolaria.graph_fallback"));
   CHECK(graph.runner->figures().graphs.captures == 2);
-  CHECK(graph.runner->figures().graphs.replays > 30);
+  CHECK(graph.runner->figures().graphs.replays > 200);
   CHECK(graph.runner->figures().graphs.replay_ms > 0);
 }
 
@@ -196,42 +231,117 @@ TEST_CASE("on a card auto tries the graph, and training goes on as in eager") {
   CHECK(largest_difference(*eager.model, *automatic.model) < 1e-3);
 }
 
-TEST_CASE("on a card a step that cannot be captured reports where it failed, and the next one can be captured") {
+TEST_CASE("on a card replay and graph have eager's bits where the run is deterministic") {
   const auto gpu = gpu_or_skip();
-  const auto value = torch::ones({1024}, torch::TensorOptions().device(gpu));
-  try {
-    program::Capture(gpu, [&] { value.sum().item<float>(); }, 1);
-    FAIL("a wait was captured");
-  } catch (const program::CaptureFailure& failure) {
-    CHECK(failure.stage == "capture");
-    CHECK_FALSE(std::string(failure.what()).empty());
-  }
-  CHECK(value.sum().item<float>() == 1024);
-  auto kept = torch::zeros({1024}, value.options());
-  for (int round = 0; round < 3; ++round) {
-    program::Capture capture(gpu, [&] { kept.add_(value * 2); }, 1);
-    kept.zero_();
-    for (int i = 0; i < 5; ++i) capture.replay();
-    CHECK(kept.sum().item<float>() == 10 * 1024);
+  const Deterministic deterministic(gpu);
+  for (LaneCase c : cases_on_a_card()) {
+    c.config.host.dropout = 0;
+    for (const Lane lane : {Lane::kReplay, Lane::kGraph}) {
+      device::seed_all(1);
+      auto a = make_model(c, gpu);
+      device::seed_all(1);
+      auto b = make_model(c, gpu);
+      const auto eager = lanes::prepare_lane(*a, Lane::kEager, batches_on(gpu, c, 1), gpu, nullptr);
+      const auto fast = lanes::prepare_lane(*b, lane, batches_on(gpu, c, 1), gpu, nullptr);
+      CAPTURE(c.name, base::name_of(lane), fast.refusal);
+      REQUIRE(fast.step);
+      for (std::uint64_t step = 0; step < 10; ++step) {
+        const auto batches = batches_on(gpu, c, 1, step + 10);
+        eager.step(batches);
+        fast.step(batches);
+      }
+      CHECK(largest_difference(*a, *b) == 0);
+    }
   }
 }
 
-TEST_CASE("on a card captures share their memory, and give it back") {
+TEST_CASE("on a card an fp16 step that overflows is skipped within a graph, and halves the scale") {
   const auto gpu = gpu_or_skip();
-  const auto value = torch::ones({1 << 20}, torch::TensorOptions().device(gpu));
-  auto kept = torch::zeros({1 << 20}, value.options());
-  const auto step = [&] { kept.add_((value * 2).exp_()); };
-  {
-    const program::Capture warm(gpu, step, 1);
+  LaneCase c = lane_cases()[1];
+  c.compute = torch::kHalf;
+  auto model = make_model(c, gpu);
+  auto batches = batches_on(gpu, c, 1);
+  const auto graph = lanes::prepare_lane(*model, Lane::kGraph, batches, gpu, nullptr);
+  CAPTURE(graph.refusal);
+  REQUIRE(graph.step);
+  graph.step(batches);
+  const auto parameters = model->state.groups.front().parameters.flat.clone();
+  const float scale = model->state.loss_scale.scale.item<float>();
+  batches[0].inputs.fill_(1e30);
+  graph.step(batches);
+  CHECK(model->state.loss_scale.scale.item<float>() == scale / 2);
+  CHECK(at::equal(model->state.groups.front().parameters.flat, parameters));
+  graph.step(batches_on(gpu, c, 1));
+  CHECK_FALSE(at::equal(model->state.groups.front().parameters.flat, parameters));
+}
+
+TEST_CASE("on a card averages, clipping and gradient surgery run in a graph as in eager") {
+  const auto gpu = gpu_or_skip();
+  LaneCase c = growing_case();
+  c.config.training.clip_norm = 0.5;
+  c.config.step.accumulation = 3;
+  c.config.growth.aggregation.surgery = config::GradientSurgery::kPcgrad;
+  std::vector<double> losses;
+  for (const Lane lane : {Lane::kEager, Lane::kGraph}) {
+    device::seed_all(1);
+    GrowingModel grown(c, lane, gpu);
+    grown.steps(5);
+    for (const char* slot : {"r0c0", "r0c1"})
+      REQUIRE_FALSE(GrowingModel::refused(grown.apply(grown.germination(slot, "mlp"))));
+    for (const char* seed : {"seed-0001", "seed-0002"}) {
+      REQUIRE_FALSE(GrowingModel::refused(grown.apply(grown.command(leyline::SeedOperation::kStartTraining, seed))));
+    }
+    grown.steps(30);
+    CHECK(grown.runner->figures().graphs.failures == 0);
+    if (lane == Lane::kGraph) CHECK(grown.runner->figures().steps_in(lane) > 10);
+    losses.push_back(step::read_metrics(grown.model->state).loss);
   }
-  const auto before = device::cuda().memory(gpu.index()).used_bytes;
-  {
-    const program::Capture first(gpu, step, 0);
-    const auto one = device::cuda().memory(gpu.index()).reserved_bytes;
-    const program::Capture second(gpu, step, 0);
-    CHECK(device::cuda().memory(gpu.index()).reserved_bytes == one);
+  CHECK(std::abs(losses[0] - losses[1]) < 1e-4 * std::abs(losses[0]));
+}
+
+TEST_CASE("on a card each kind of attention is captured") {
+  const auto gpu = gpu_or_skip();
+  auto& context = at::globalContext();
+  for (const auto compute : {torch::kFloat32, torch::kBFloat16, torch::kHalf}) {
+    for (const std::string_view kind : {"flash", "efficient", "cudnn", "math"}) {
+      for (const double dropout : {0.0, 0.1}) {
+        context.setSDPUseFlash(kind == "flash");
+        context.setSDPUseMemEfficient(kind == "efficient");
+        context.setSDPUseCuDNN(kind == "cudnn");
+        context.setSDPUseMath(kind == "math" || compute == torch::kFloat32);
+        LaneCase c = lane_cases()[5];
+        c.compute = compute;
+        c.config.host.dropout = dropout;
+        auto model = make_model(c, gpu);
+        const auto batches = batches_on(gpu, c, 1);
+        const auto graph = lanes::prepare_lane(*model, Lane::kGraph, batches, gpu, nullptr);
+        CAPTURE(kind, c10::toString(compute), dropout, graph.refusal);
+        CHECK(graph.step);
+        if (graph.step) CHECK_NOTHROW(graph.step(batches));
+      }
+    }
   }
-  CHECK(device::cuda().memory(gpu.index()).used_bytes == before);
+  context.setSDPUseFlash(true);
+  context.setSDPUseMemEfficient(true);
+  context.setSDPUseCuDNN(true);
+  context.setSDPUseMath(true);
+}
+
+TEST_CASE("on the second card steps run as on the first") {
+  gpu_or_skip();
+  if (device::cuda().device_count() < 2) SKIP("this machine has one GPU: nothing was tested on a second one");
+  const auto second = device::select_device("cuda:1").device;
+  const LaneCase c = lane_cases()[1];
+  for (const Lane lane : {Lane::kReplay, Lane::kGraph}) {
+    auto model = make_model(c, second);
+    const auto batches = batches_on(second, c, 1);
+    const auto fast = lanes::prepare_lane(*model, lane, batches, second, nullptr);
+    CAPTURE(base::name_of(lane), fast.refusal);
+    REQUIRE(fast.step);
+    CHECK_NOTHROW(fast.step(batches));
+    CHECK(std::isfinite(step::read_metrics(model->state).loss));
+  }
+  device::select_device("cuda:0");
 }
 
 }  // namespace esper::test::lane_gpu_test

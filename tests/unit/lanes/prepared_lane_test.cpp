@@ -60,6 +60,8 @@ TEST_CASE("replay equals eager under fp16's loss scale, a skipped step included"
   LaneCase c = lane_cases()[1];
   c.compute = torch::kHalf;
   check_same_bits(c, 1, steps_or(20));
+  c.config.training.grad_scaler = {1024, 4, 0.25, 3};
+  check_same_bits(c, 1, steps_or(20));
 }
 
 TEST_CASE("so it does where a forward with batch norm overflows, which leaves no trace") {

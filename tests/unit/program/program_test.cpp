@@ -86,4 +86,15 @@ TEST_CASE("a kernel size that C++ gives once is written for every dimension") {
   CHECK(python_text(program).find("max_pool2d_with_indices.default(a0, [2,2,], [], [0,0,]") != std::string::npos);
 }
 
+TEST_CASE("the Python of a program names the kind of a device, not which of them it is") {
+  const at::Tensor out = at::zeros({2});
+  const std::vector<ExternalTensor> external_tensors = {{"out", out}};
+  Program program = record(external_tensors, [&] { out.add_(at::full({2}, 3.0)); }).value();
+  REQUIRE(program.operations[0].name == "aten::full");
+  program.operations[0].arguments[4] = DeviceArgument{"cuda:1"};
+  const std::string text = python_text(program);
+  INFO(text);
+  CHECK(text.find("device='cuda'") != std::string::npos);
+}
+
 }  // namespace esper::test::program_test

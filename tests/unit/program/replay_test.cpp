@@ -103,19 +103,20 @@ TEST_CASE("lists of views keep what they look into") {
 
 TEST_CASE("memory that is needed at the same time never overlaps, and places are shared otherwise") {
   std::mt19937_64 random(3);
-  for (int round = 0; round < 200; ++round) {
+  for (int round = 0; round < 400; ++round) {
+    const std::int64_t alignment = round < 200 ? kHostAlignment : kCudaAlignment;
     std::vector<Piece> pieces;
     std::int64_t sum = 0;
     for (int i = 0; i < 40; ++i) {
       const auto first = static_cast<std::int32_t>(random() % 60);
       pieces.push_back(
           {static_cast<std::int64_t>(random() % 5000), first, first + static_cast<std::int32_t>(random() % 8), 0});
-      sum += pieces.back().bytes + kAlignment;
+      sum += pieces.back().bytes + alignment;
     }
-    const std::int64_t size = place(pieces);
+    const std::int64_t size = place(pieces, alignment);
     CHECK(size < sum);
     for (const Piece& a : pieces) {
-      CHECK(a.offset % kAlignment == 0);
+      CHECK(a.offset % alignment == 0);
       CHECK(a.offset + a.bytes <= size);
       for (const Piece& b : pieces) {
         const bool apart = a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;

@@ -360,6 +360,98 @@ TEST_CASE("a job over its memory limit is stopped") {
   CHECK(outcome.failure == CompileFailure::kOutOfMemory);
 }
 
+namespace {
+
+// The variable as the worker of this service gets it; nothing: it gets none.
+std::optional<std::string> given_to_worker(Service& service, const std::string& variable) {
+  const std::string seen = service.folder / "seen";
+  service.settings.python = service.script("python", "env > " + seen + "; echo nonsense");
+  CHECK(outcome_of(service.start(), Service::request(0)).failure == CompileFailure::kNoPython);
+  std::ifstream file(seen);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(variable + "=")) return line.substr(variable.size() + 1);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+TEST_CASE("a worker sees no card, the user's cards, or the one that its programs are for") {
+  struct Cards {
+    const char* device;
+    int card;
+    const char* users;  // nullptr: not set
+    std::optional<std::string> expected;
+  };
+  const auto cards = GENERATE(values<Cards>({
+      {"cpu", 0, "1,0", ""},
+      {"cpu", 0, nullptr, ""},
+      {"cuda", 0, "1,0", "1,0"},
+      {"cuda", 0, nullptr, std::nullopt},
+      {"cuda", 1, "2,GPU-5", "GPU-5"},
+      {"cuda", 1, nullptr, "1"},
+  }));
+  const test::EnvironmentVariable users("CUDA_VISIBLE_DEVICES", cards.users == nullptr ? "" : cards.users);
+  if (cards.users == nullptr) ::unsetenv("CUDA_VISIBLE_DEVICES");
+  Service service;
+  service.settings.device = cards.device;
+  service.settings.card = cards.card;
+  CHECK(given_to_worker(service, "CUDA_VISIBLE_DEVICES") == cards.expected);
+}
+
+TEST_CASE("each job for a card begins in a Python of its own; without a card it fails, and the worker stays") {
+  const test::EnvironmentVariable none("CUDA_VISIBLE_DEVICES", "-1");
+  Service service;
+  service.settings.device = "cuda";
+  service.settings.memory_limit_mb = 256;  // a Python with torch needs more, and that is not counted
+  service.settings.deadline = std::chrono::milliseconds(100);
+  auto& compiler = service.start();
+  std::vector<pid_t> workers;
+  for (int n = 0; n < 2; ++n) {
+    const auto outcome = outcome_of(compiler, Service::request(n));
+    INFO(outcome.reason);
+    CHECK(outcome.failure == CompileFailure::kFailed);
+    const auto has = [&](const char* word) { return outcome.reason.find(word) != std::string::npos; };
+    CHECK((has("Found no NVIDIA driver") || has("No CUDA GPUs are available")));
+    CHECK_FALSE(worker_maps_torch());
+    workers.push_back(the_worker());
+  }
+  CHECK(workers[0] == workers[1]);
+  CHECK(std::filesystem::is_empty(service.folder / "programs/worker/jobs"));
+}
+
+TEST_CASE("a job for a card is cancelled and limited by the clock like any other, and ends with the compiler") {
+  Service service;
+  const std::string called = service.folder / "called";
+  const test::EnvironmentVariable cxx("CXX", service.script("g++", "echo $$ >> " + called + "; sleep 3000"));
+  service.settings.device = "cuda";
+  const auto is_called = [&] { return std::filesystem::exists(called); };
+
+  auto& compiler = service.start();
+  const auto cancelled = Service::request(0);
+  compiler.submit(cancelled);
+  REQUIRE(comes_to(is_called));
+  const pid_t worker = the_worker();
+  compiler.cancel(cancelled.key);
+  const auto outcome = compiler.wait(cancelled.key, test::kPatience);
+  REQUIRE(outcome);
+  CHECK(outcome->failure == CompileFailure::kCancelled);
+  CHECK(the_worker() == worker);
+
+  std::filesystem::remove(called);
+  compiler.submit(Service::request(1));
+  REQUIRE(comes_to(is_called));
+  service.compiler.reset();
+  CHECK(group_is_gone(worker));
+  CHECK(std::filesystem::is_empty(service.folder / "programs/worker/jobs"));
+
+  service.settings.wall_deadline = seconds(3);
+  const auto late = outcome_of(service.start(), Service::request(2));
+  INFO(late.reason);
+  CHECK(late.failure == CompileFailure::kTimeout);
+  CHECK(late.reason.starts_with("it was not finished after 3 s of wall time"));
+}
+
 TEST_CASE("nothing is left soon after the training process was killed") {
   Service service;
   const test::EnvironmentVariable cxx("CXX", hanging_compiler(service));

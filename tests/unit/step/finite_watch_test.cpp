@@ -163,4 +163,16 @@ TEST_CASE("with fp16 gradients that overflow however small the scale trip it, wh
   CHECK(step::first_not_finite(step::named_tensors(bench.state), batch).empty());
 }
 
+TEST_CASE("a scale that begins below 1 may fall to a 256th of its beginning") {
+  auto settings = plain_sgd();
+  settings.compute_type = torch::kHalf;
+  settings.grad_scaler.init_scale = 0.25;
+  Bench bench(settings);
+  CHECK_FALSE(step::FiniteWatch::is_scale_at_its_end(bench.state));
+  bench.state.loss_scale.scale.fill_(1.0 / 512);
+  CHECK_FALSE(step::FiniteWatch::is_scale_at_its_end(bench.state));
+  bench.state.loss_scale.scale.fill_(1.0 / 1024);
+  CHECK(step::FiniteWatch::is_scale_at_its_end(bench.state));
+}
+
 }  // namespace esper::test::finite_watch_test

@@ -28,6 +28,24 @@ TEST_CASE("tensors that move together keep what somebody else sees in them") {
   CHECK_FALSE(in_place(flat));
 }
 
+TEST_CASE("views lie at multiples of the alignment, and joined parts lie where the views do") {
+  const std::vector<torch::Tensor> shapes{at::ones({2, 3}), at::ones({8}), at::ones({}), at::ones({9})};
+  const Layout without_gaps = layout_of(shapes, 1), aligned = layout_of(shapes, 8);
+  CHECK(without_gaps.begins == std::vector<std::int64_t>{0, 6, 14, 15});
+  CHECK(without_gaps.size == 24);
+  CHECK(aligned.begins == std::vector<std::int64_t>{0, 8, 16, 24});
+  CHECK(aligned.size == 40);
+  std::vector<torch::Tensor> parts;
+  for (const torch::Tensor& shape : shapes) parts.push_back(shape.reshape({-1}) * 2);
+  CHECK(same_bits(at::cat(with_gaps(parts, 1)), at::full({24}, 2.0f)));
+  const torch::Tensor joined = at::cat(with_gaps(parts, 8));
+  REQUIRE(joined.numel() == aligned.size);
+  CHECK(joined.sum().item<float>() == 48);
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    CHECK(joined.narrow(0, aligned.begins[i], shapes[i].numel()).eq(2).all().item<bool>());
+  }
+}
+
 TEST_CASE("only float32 tensors move") {
   CHECK_THROWS_AS(move_together({at::ones({2}, torch::kFloat64)}, torch::kCPU), esper::base::Error);
 }

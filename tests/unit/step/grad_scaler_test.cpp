@@ -51,14 +51,36 @@ TEST_CASE("an overflow leaves everything but scale and metrics bit-unchanged and
   CHECK(value(bench.state.groups[0].step) == 4);
 }
 
-TEST_CASE("the scale grows after the growth interval") {
-  Bench bench(fp16_adamw());
-  bench.state.loss_scale.policy.growth_interval = 3;
-  bench.state.loss_scale.scale.fill_(1024);
-  for (int i = 0; i < 2; ++i) bench.step({samples(8)});
-  CHECK(value(bench.state.loss_scale.scale) == 1024);
-  bench.step({samples(8)});
-  CHECK(value(bench.state.loss_scale.scale) == 2048);
+TEST_CASE("the scale follows the rule of torch.amp.GradScaler with the settings of the run") {
+  StepSettings settings = fp16_adamw();
+  settings.grad_scaler = {1024, 4, 0.25, 3};
+  Bench bench(settings);
+  double expected = 1024;
+  std::int64_t in_a_row = 0;
+  for (const bool overflows : {false, false, false, true, false, false, true, false, false, false, false}) {
+    REQUIRE(value(bench.state.loss_scale.scale) == expected);
+    Microbatch batch = samples(8);
+    if (overflows) batch.inputs = batch.inputs.mul(std::ldexp(1.0, 100));
+    bench.step({batch});
+    in_a_row = overflows ? 0 : in_a_row + 1;
+    if (overflows) expected *= 0.25;
+    if (in_a_row < 3) continue;
+    expected *= 4;
+    in_a_row = 0;
+  }
+  CHECK(value(bench.state.loss_scale.scale) == expected);
+  CHECK(value(bench.state.loss_scale.growth_tracker) == 1);
+  CHECK(expected == 1024);
+}
+
+TEST_CASE("a run file's scaler reaches the step") {
+  config::RunConfig config;
+  config.training.grad_scaler = {256, 8, 0.125, 5};
+  const StepState state = make_step_state(step_settings(config, torch::kHalf), torch::kCPU);
+  CHECK(value(state.loss_scale.scale) == 256);
+  CHECK(state.loss_scale.config.growth_factor == 8);
+  CHECK(state.loss_scale.config.backoff_factor == 0.125);
+  CHECK(state.loss_scale.config.growth_interval == 5);
 }
 
 TEST_CASE("gradients are unscaled once per step, also with accumulation") {

@@ -4,6 +4,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "base/error.h"
+#include "base/fault.h"
 #include "support/run_fixture.h"
 
 namespace esper::test::batch_source_test {
@@ -37,6 +39,7 @@ Steps steps_from(BatchSource& batches, std::int64_t epoch, std::int64_t batch) {
   for (batches.next(step); !step.empty(); batches.next(step)) {
     for (auto& [inputs, targets] : step) inputs = inputs.clone();
     steps.push_back(step);
+    batches.look_ahead();
   }
   return steps;
 }
@@ -78,6 +81,18 @@ TEST_CASE("a prefetched step is dropped when the epoch is restarted") {
   std::vector<Microbatch> step;
   ahead.next(step);
   CHECK(same(steps_from(ahead, 1, 2), steps_from(plain, 1, 2)));
+}
+
+TEST_CASE("a step is there to be queued before the next one's batches are waited for") {
+  SmallRun it(config_of(8, 2));
+  auto ahead = source_of(it, LookAhead::kOneStep);
+  ahead.begin_epoch(0, 0);
+  base::fault::arm("data.batch", 3);
+  std::vector<Microbatch> step;
+  CHECK_NOTHROW(ahead.next(step));
+  CHECK(step.size() == 2);
+  CHECK_THROWS_AS(ahead.look_ahead(), base::Error);
+  base::fault::disarm_all();
 }
 
 TEST_CASE("on the CPU nothing is copied or prefetched") {

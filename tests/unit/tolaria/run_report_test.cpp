@@ -77,6 +77,17 @@ TEST_CASE("what a run may run short of is reported at its start") {
   CHECK(only(found).attributes.at("available") == "1.0 GiB");
 }
 
+TEST_CASE("a run that chose where its batches come from says why") {
+  SmallRun it;
+  report_start(it.run, {.run_dir = "/run"});
+  CHECK(it.events("tolaria.batch_source_chosen").empty());
+  it.facts.reason_of_source = "copied: 9 us a batch";
+  report_start(it.run, {.run_dir = "/run"});
+  const auto chosen = it.events("tolaria.batch_source_chosen");
+  CHECK(only(chosen).attributes.at("source") == "copies");
+  CHECK(only(chosen).attributes.at("reason") == "copied: 9 us a batch");
+}
+
 TEST_CASE("a run that goes on with other kernels than its checkpoint had says so") {
   const auto events_after = [](const std::string& before) {
     SmallRun it;

@@ -1,12 +1,14 @@
 """The compile worker: started by Esper, spoken to in lines of JSON on the channel that it finds as its standard input.
 
-One process imports torch once and stays. For each job it forks a child, so that a job can be killed, and a crash costs
-only the job. Everything it starts is in its process group; when the channel ends, Esper is gone, and the group kills
+One process stays. For programs of the CPU it imports torch once and forks a child for each job; a CUDA context does not
+live through a fork, so each job for a card gets a Python of its own. A job can be killed, and a crash costs only the
+job. Everything it starts is in its process group; when the channel ends, Esper is gone, and the group kills
 itself. Nothing that it starts has the channel: standard input and output are /dev/null for all that runs here, so that
 a compiler that talks, or torch, cannot break the protocol.
 
   in   {"job": 1, "source": ..., "recipe": ..., "mode": ..., "device": ..., "threads": 1, "effort": "quick",
-        "memory_limit_mb": 4096, "deadline_s": 120, "wall_deadline_s": 1200, "mac_key": HEX}    one at a time
+        "memory_limit_mb": 4096, "deadline_s": 120, "wall_deadline_s": 1200, "mac_key": HEX}    one at a time, all for
+                                                      the device that the worker was started for
        {"cancel": 1}
   out  {"torch": "2.11.0+cu130"}                      once, when ready; or {"error": ..., "reason": ...}
        {"began": 1}                                   the time of a job counts from here
@@ -16,18 +18,19 @@ a compiler that talks, or torch, cannot break the protocol.
        {"job": 1, "error": "failed", "reason": ..., "ms": ...}
 
 Errors are those of compile_request.h. deadline_s is of processor time: of the job's child and of all that it starts,
-without what is made once on a machine. Arguments: the worker's folder, the folder of what is
-kept for all jobs, and "normal" or "background" priority.
+without what is made once on a machine, and without the start of a Python of its own. Arguments: the worker's folder,
+the folder of what is kept for all jobs, "normal" or "background" priority, and "cpu" or "cuda".
 """
 
 import contextlib
-import ctypes
 import errno
 import fcntl
+import importlib.util
 import json
 import math
 import os
 import queue
+import runpy
 import select
 import shutil
 import signal
@@ -36,35 +39,23 @@ import threading
 import time
 import uuid
 
+import child
 import kept
+import reasons
 import toolchain
 
-PR_SET_PDEATHSIG = 1
+FOLDER, HEADERS, _, DEVICE = sys.argv[1:]
+# A card's jobs begin in a new Python, with the worker's own files and arguments.
+FRESH_JOB = [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {sys.argv[0]!r}); import child; child.begin()"]
 PR_SET_CHILD_SUBREAPER = 36
 POLL_S = 0.05
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 CLEAR_UP_S = 1
-MAX_REASON = 4000
+DEADLINE = "step.compile.deadline" if DEVICE == "cpu" else "for a GPU twice step.compile.deadline"
 in_use = []  # the folder of the job at hand
 leaving = threading.Lock()  # taken for good by the thread that clears up
 making = threading.Lock()  # held while a folder is created; permanently once Esper has exited, so that no new one is created
-
-
-def prctl(option, value):
-    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
-
-
-def take_channel():
-    """Standard input as a descriptor that no program started from here inherits; silence takes its place."""
-    taken = os.dup(0)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1):
-        os.dup2(nothing, number)
-    os.close(nothing)
-    return taken
-
-
-channel = take_channel()
+channel = child.take(0)
 
 
 def say(message):
@@ -154,24 +145,25 @@ def kill_descendants(until=math.inf):
 
 
 class Job:
-    """One forked child, as its parent sees it."""
+    """One child, as its parent sees it."""
 
-    def __init__(self, request, folder, headers):
+    def __init__(self, request):
         self.request = request
-        self.folder = os.path.join(folder, "jobs", f"{uuid.uuid4().hex}-{request['job']}")
+        self.folder = os.path.join(FOLDER, "jobs", f"{uuid.uuid4().hex}-{request['job']}")
         # Held until the next job begins: Esper uses the folder until then.
         self.hold = make_held(self.folder)
         self.began = time.monotonic()
-        # What the child shares with this process is not counted as its own.
-        self.shared_bytes = anonymous_bytes(os.getpid())
-        read_end, write_end = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
-            os.close(read_end)
-            os.close(channel)
-            run_child(request, self.folder, kept.Kept(headers, request["mac_key"]), write_end)
-        os.close(write_end)
-        self.pipe = read_end
+        self.starting = DEVICE != "cpu"  # a Python of its own, until it says that it is ready
+        # What a forked child shares with this process, or a new one has when it is ready, is not counted as the job's.
+        self.shared_bytes = math.inf if self.starting else anonymous_bytes(os.getpid())
+        self.pipe, write_end = os.pipe()
+        try:
+            self.pid = (start_fresh if self.starting else fork)(request, self.folder, write_end)
+        except OSError:
+            os.close(self.pipe)
+            raise
+        finally:
+            os.close(write_end)
         self.received = b""
         self.answer = None
         # CPU time that does not count: of files shared by all jobs of this machine.
@@ -184,6 +176,8 @@ class Job:
         return used - min(self.shared_bytes, anonymous_bytes(self.pid))
 
     def used_seconds(self, below):
+        if self.starting:
+            return 0
         return (self.seconds_before if self.keeping else sum(below.values())) - self.uncounted
 
     def note_keeping(self, change):
@@ -196,6 +190,11 @@ class Job:
             self.uncounted += seconds - self.seconds_before
             say({"headers": False})
 
+    def note_ready(self):
+        self.starting = False
+        self.shared_bytes = anonymous_bytes(self.pid)
+        self.uncounted = sum(descendants().values())
+
     def receive(self):
         """False at the end."""
         data = os.read(self.pipe, 1 << 16)
@@ -204,6 +203,8 @@ class Job:
             message = json.loads(line)
             if "keeping" in message:
                 self.note_keeping(message["keeping"])
+            elif "ready" in message:
+                self.note_ready()
             else:
                 self.answer = message
         return bool(data)
@@ -213,10 +214,10 @@ class Job:
         seconds = self.used_seconds(below)
         limit = self.request["deadline_s"]
         if seconds > limit:
-            return f"it used more than {limit:g} s of CPU time (step.compile.deadline)"
+            return f"it used more than {limit:g} s of CPU time ({DEADLINE})"
         wall_limit = self.request["wall_deadline_s"]
         if time.monotonic() - self.began > wall_limit:
-            used = f"having used {seconds:.1f} of {limit:g} s of CPU time (step.compile.deadline)"
+            used = f"having used {seconds:.1f} of {limit:g} s of CPU time ({DEADLINE})"
             return f"it was not finished after {wall_limit:g} s of wall time, {used}"
         return None
 
@@ -266,28 +267,21 @@ class Job:
         say(answer)
 
 
-def run_child(request, job_folder, store, pipe):
-    """Never returns."""
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    import job
+def fork(request, job_folder, pipe):
+    pid = os.fork()
+    if pid == 0:
+        os.close(channel)
+        child.run(request, job_folder, kept.Kept(HEADERS, request["mac_key"]), pipe)
+    return pid
 
-    writing = threading.Lock()
 
-    def report(message):
-        data = (json.dumps(message) + "\n").encode()
-        with writing:
-            while data:
-                data = data[os.write(pipe, data):]
-
-    try:
-        answer = job.compile_program(request, job_folder, store, report)
-    except BaseException as error:  # any failure must be reported to the parent
-        answer = job.describe(error)
-        answer["reason"] = answer["reason"][-MAX_REASON:]
-    answer["not_used"] = store.not_used
-    answer["verified"] = kept.verified
-    report(answer)
-    os._exit(0)
+def start_fresh(request, job_folder, pipe):
+    told = {"request": request, "folder": job_folder, "headers": HEADERS, "verified": kept.verified}
+    with os.fdopen(os.memfd_create("job"), "wb") as file:
+        file.write(json.dumps(told).encode())
+        file.seek(0)
+        files = [(os.POSIX_SPAWN_DUP2, file.fileno(), 0), (os.POSIX_SPAWN_DUP2, pipe, 1)]
+        return os.posix_spawn(sys.executable, [*FRESH_JOB, *sys.argv[1:]], os.environ, file_actions=files)
 
 
 @contextlib.contextmanager
@@ -311,9 +305,9 @@ def make_held(folder):
         return hold
 
 
-def remove_stale_jobs(folder):
+def remove_stale_jobs():
     """Removes files of killed workers, in any process namespace."""
-    jobs = os.path.join(folder, "jobs")
+    jobs = os.path.join(FOLDER, "jobs")
     os.makedirs(jobs, exist_ok=True)
     kept.check_folder(jobs)
     with held(jobs):
@@ -332,16 +326,16 @@ def remove_stale_jobs(folder):
                 os.close(hold)
 
 
-def start(folder):
+def start():
     # Until the thread below sees the end of the input, and while an import holds the interpreter.
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    child.die_with_parent(True)
+    child.prctl(PR_SET_CHILD_SUBREAPER, 1)
     if toolchain.PRIORITY == "background":
         os.nice(19)
     lines = queue.SimpleQueue()
     threading.Thread(target=read_input, args=(lines,), daemon=True).start()
     try:
-        remove_stale_jobs(folder)
+        remove_stale_jobs()
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         say({"error": "disk_full" if full else "cache_refused", "reason": str(error)})
@@ -354,24 +348,38 @@ def start(folder):
         say({"error": "no_compiler", "reason": missing})
         return None
     try:
-        import job
+        version = torch_version()
     except ImportError as error:
         say({"error": "no_python", "reason": f"{sys.executable} cannot import torch: {error}"})
         return None
-    prctl(PR_SET_PDEATHSIG, 0)
-    say({"torch": job.TORCH_VERSION})
+    child.die_with_parent(False)
+    say({"torch": version})
     return lines
 
 
-def try_to_warm_up(job, folder, headers):
+def torch_version():
+    """Of the CPU's worker, which imports it; another one only looks."""
+    if DEVICE == "cpu":
+        import job
+
+        return job.TORCH_VERSION
+    found = importlib.util.find_spec("torch")
+    if found is None:
+        raise ImportError("there is none")
+    return runpy.run_path(os.path.join(found.submodule_search_locations[0], "version.py"))["__version__"]
+
+
+def try_to_warm_up():
     """Later jobs are faster for it, and right without it."""
-    warm_up = os.path.join(folder, "jobs", f"{uuid.uuid4().hex}-warm-up")
+    import job
+
+    warm_up = os.path.join(FOLDER, "jobs", f"{uuid.uuid4().hex}-warm-up")
     try:
         hold = make_held(warm_up)
     except OSError:
         return
     try:
-        job.warm_up(warm_up, kept.Kept(headers, ""))
+        job.warm_up(warm_up, kept.Kept(HEADERS, ""))
     except Exception:  # noqa: BLE001
         pass
     finally:
@@ -379,14 +387,11 @@ def try_to_warm_up(job, folder, headers):
 
 
 def main():
-    folder, headers, _ = sys.argv[1:]
     os.umask(0o077)  # new files belong to this user alone
-    lines = start(folder)
+    lines = start()
     if lines is None:
         return
-    import job
-
-    warm = False
+    warm = DEVICE != "cpu"  # where each job begins anew there is nothing to warm up
     work = None
     while True:
         # The first program has priority: work for later ones is done after it.
@@ -398,14 +403,14 @@ def main():
             work = None
         say({"began": request["job"]})
         try:
-            work = Job(request, folder, headers)
+            work = Job(request)
         except OSError as error:
-            say({**job.describe(error), "job": request["job"], "ms": 0})
+            say({**reasons.describe(error), "job": request["job"], "ms": 0})
             continue
         work.finish(work.wait(lines))
         if not warm and lines.empty():
             warm = True
-            try_to_warm_up(job, folder, headers)
+            try_to_warm_up()
 
 
 try:

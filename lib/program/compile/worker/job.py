@@ -1,6 +1,5 @@
 """One compilation: a program's text in, a package out."""
 
-import errno
 import functools
 import gc
 import os
@@ -13,15 +12,12 @@ import torch
 import torch._inductor
 import torch._inductor.config as inductor
 import torch.export
-from torch._inductor import exc
 
-import kept
 import ordering
 import recipes
 import toolchain
 
 TORCH_VERSION = torch.__version__
-FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 
 # Touches what most programs touch: views of an arena, products, loops, reductions, a kernel of ATen, changed inputs.
 WARM_UP = """
@@ -160,8 +156,10 @@ def compile_program(request, job_folder, store, report):
     """Runs in its own process, which it changes. report: takes a message for the worker."""
     global build
     gc.disable()
-    kind = toolchain.Build if request["device"] == "cpu" else toolchain.InductorsBuild
-    build = kind(store, job_folder, request["effort"], TORCH_VERSION, report)
+    build = toolchain.Build(store, job_folder, request["effort"], TORCH_VERSION, report)
+    if request["device"] != "cpu":
+        torch.zeros(1, device=request["device"])
+        report({"ready": True})
     recipes.for_all(request["device"])
     request["source"] = recipes.RECIPES[request["recipe"]](request["source"])
     torch.set_num_threads(request["threads"])
@@ -181,19 +179,3 @@ def warm_up(job_folder, store):
         shutil.rmtree(job_folder, ignore_errors=True)
         gc.collect()
         gc.freeze()
-
-
-def describe(error):
-    text = f"{type(error).__name__}: {error}"
-    cause = error
-    while cause is not None:
-        if isinstance(cause, OSError) and cause.errno in FULL_DISK or "No space left on device" in str(cause):
-            return {"error": "disk_full", "reason": text}
-        if isinstance(cause, kept.UnsafeFolder):
-            return {"error": "cache_refused", "reason": str(cause)}
-        if isinstance(cause, MemoryError):
-            return {"error": "out_of_memory", "reason": text}
-        if isinstance(cause, exc.InvalidCxxCompiler):
-            return {"error": "no_compiler", "reason": text}
-        cause = cause.__cause__ or cause.__context__
-    return {"error": "failed", "reason": text}

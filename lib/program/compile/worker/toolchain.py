@@ -30,7 +30,7 @@ NOT_FOR_CLANG = {"-fno-tree-loop-vectorize", "-fexcess-precision=fast", "-fopenm
 # Quicker than the compiler's own linker, which takes 0.2 s to look through libtorch, the quickest first.
 LINKERS = ("lld", "gold")
 
-# They would bring the CUDA libraries into a program that has none.
+# It would bring the CUDA libraries into a program that has none; Esper itself does not load it.
 NOT_LINKED = {"-ltorch"}
 
 WRAPPER_HEADER = re.compile("#include <torch/csrc/inductor/aoti_include/.*>")
@@ -223,16 +223,28 @@ class Build:
         with open(self.kept(os.path.join(self.folder, "probes", name), ask)) as file:
             return file.read() == "yes"
 
+    def without_job(self, word):
+        """CUDA's headers lie behind a link in the job's folder: what is kept must not name it."""
+        return "-I" + os.path.realpath(word[2:]) if word.startswith(f"-I{self.job_folder}/") else word
+
+    def link(self, command):
+        """A quick linker may miss libraries that the compiler's own finds: gold knows nothing of a compiler that was moved."""
+        if self.linker:
+            try:
+                return self.run("link", [*command, f"-fuse-ld={self.linker}"])
+            except RuntimeError:
+                self.linker = None
+        return self.run("link", command)
+
     def build(self, builder):
         """Wrapper and kernels begin here, and are waited for before they are linked."""
         target = builder.get_target_file_path()
-        words = shlex.split(builder.get_command_line())
+        words = [self.without_job(word) for word in shlex.split(builder.get_command_line())]
         kind = os.path.basename(target).split(".")[-2]
         os.makedirs(os.path.dirname(target), exist_ok=True)
         if target.endswith(".so"):
             self.join()
-            linker = [f"-fuse-ld={self.linker}"] if self.linker else []
-            self.run("link", [*(word for word in words if word not in NOT_LINKED), self.interface, "-s", *linker])
+            self.link([*(word for word in words if word not in NOT_LINKED), self.interface, "-s"])
         elif kind in ("wrapper", "kernel"):
             source = next(word for word in words if word.endswith(".cpp"))
             # The remaining arguments are flags.
@@ -241,18 +253,6 @@ class Build:
             self.running.append(self.start(work, source, target, command))
         else:
             self.run("constants", words)
-
-
-class InductorsBuild(Build):
-    """For an accelerator: its wrapper wants that device's headers and libraries, which Inductor knows."""
-
-    inductors_own = None
-
-    def describe(self):
-        return f"{self.cxx} as Inductor calls it"
-
-    def build(self, builder):
-        InductorsBuild.inductors_own(builder)
 
 
 class NoBuild(Build):
@@ -270,7 +270,6 @@ def install(current):
     from torch._inductor import codecache, cpp_builder, cpu_vec_isa
 
     probe = cpu_vec_isa.VecISA.check_build
-    InductorsBuild.inductors_own = cpp_builder.CppBuilder.build
     cpu_vec_isa.VecISA.check_build = lambda isa, code: current().has_instructions(probe, isa, code)
     codecache._precompile_header = lambda *args, **kwargs: ""
     cpp_builder.CppBuilder.build = lambda builder: current().build(builder)

@@ -1,0 +1,30 @@
+#pragma once
+// The batches of a workbench's data, from where data.gpu_dataset says.
+
+#include <memory>
+#include <string>
+
+#include "data/loading/loader.h"
+#include "engine/workbench.h"
+
+namespace esper::engine {
+
+// Ends a loader, which waits for the batches that its threads are reading. Where one hangs, the process ends with
+// status 3, unless a deadline of its command (engine/end_in_time.h) came before.
+struct EndLoader {
+  base::Duration deadline{};
+  void operator()(data::Loader* loader) const;
+};
+using LoaderPointer = std::unique_ptr<data::Loader, EndLoader>;
+
+struct Loaders {
+  LoaderPointer train, validation, test;  // test: null where bench.data has none
+  std::string reason;                     // of their source, where data.gpu_dataset left it to the run on a card
+};
+// Of a training: where data.gpu_dataset leaves the source to it, they are measured (data/loading/source_choice.h). They
+// read out of bench.data, which stays where it is from now on.
+Loaders open_loaders(const Workbench& bench);
+// Of a data set that outlives it, normalised as bench.data says. Measures nothing: auto goes by the size.
+LoaderPointer open_loader(const Workbench& bench, const data::Dataset& dataset, data::Order order);
+
+}  // namespace esper::engine

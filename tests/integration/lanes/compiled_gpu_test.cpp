@@ -1,0 +1,174 @@
+// Compiled steps on a card, with the real compile worker. Each test is skipped, and says so, where there is none.
+
+#include <stdlib.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+
+#include "base/names.h"
+#include "device/rng.h"
+#include "integration/lanes/python_with_torch.h"
+#include "lanes/lane/step_external_tensors.h"
+#include "lanes/prepared_lane.h"
+#include "lanes/step_runner.h"
+#include "support/gpu.h"
+#include "support/lane_cases.h"
+
+namespace esper::test::compiled_gpu_test {
+
+using namespace esper;
+using namespace esper::tests;
+using config::CompileMode;
+using config::Lane;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A cache that starts empty, for all tests of this process.
+const fs::path& cache() {
+  static const fs::path folder = [] {
+    std::string name = fs::temp_directory_path() / "esper_gpu_cache_XXXXXX";
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    fs::create_directories(fs::path(name) / "programs");
+    fs::create_directories(fs::path(name) / "headers");
+    fs::permissions(fs::path(name) / "programs", fs::perms::owner_all);
+    fs::permissions(fs::path(name) / "headers", fs::perms::owner_all);
+    return fs::path(name);
+  }();
+  return folder;
+}
+
+std::unique_ptr<program::CompileService> compile_service(torch::Device device,
+                                                         CompileMode mode = CompileMode::kDefault) {
+  need_python_with_torch();
+  program::CompileServiceSettings settings;
+  settings.python = python_path();
+  settings.torch_version = ESPER_LIBTORCH;
+  settings.device = device.is_cuda() ? "cuda " + device::cuda().facts(device.index()).name : "cpu";
+  settings.threads = 1;
+  settings.compile.mode = mode;
+  settings.compile.deadline = std::chrono::minutes(5);
+  auto service = std::make_unique<program::CompileService>(
+      settings, program::CompileFolders{cache() / "programs", cache() / "headers"});
+  INFO(service->problem());
+  REQUIRE(service->problem().empty());
+  return service;
+}
+
+std::vector<step::Microbatch> batches_on(torch::Device device, const LaneCase& c, std::uint64_t seed) {
+  auto batches = make_batches(c, 1, seed);
+  for (auto& [inputs, targets] : batches) {
+    inputs = inputs.to(device);
+    targets = targets.to(device);
+  }
+  return batches;
+}
+
+double largest_difference(const step::Model& a, const step::Model& b) {
+  double largest = 0;
+  const auto left = step::named_tensors(a.state), right = step::named_tensors(b.state);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const auto x = left[i].tensor.to(torch::kDouble), y = right[i].tensor.to(torch::kDouble);
+    largest = std::max(largest, (x - y).abs().max().item<double>() / (1 + x.abs().max().item<double>()));
+  }
+  return largest;
+}
+
+// Ten steps in the compiled lane end where eager's do.
+void check_steps(LaneCase c, torch::Device device, program::CompileService& service) {
+  c.config.host.dropout = 0;
+  device::seed_all(1);
+  auto a = make_model(c, device);
+  device::seed_all(1);
+  auto b = make_model(c, device);
+  const auto example = batches_on(device, c, 3);
+  const auto eager = lanes::prepare_lane(*a, Lane::kEager, example, device, nullptr);
+  const auto compiled = lanes::prepare_lane(*b, Lane::kCompiled, example, device, &service);
+  CAPTURE(c.name, compiled.refusal, compiled.warmup_ms);
+  REQUIRE(compiled.step);
+  for (std::uint64_t step = 0; step < 10; ++step) {
+    const auto batches = batches_on(device, c, step + 10);
+    eager.step(batches);
+    compiled.step(batches);
+  }
+  CHECK(largest_difference(*a, *b) < (c.compute == torch::kFloat32 ? 1e-3 : 5e-2));
+}
+
+}  // namespace
+
+TEST_CASE("on a card steps are compiled, one network after another, and do what eager does") {
+  const auto gpu = gpu_or_skip();
+  const auto service = compile_service(gpu);
+  for (const LaneCase& c : lane_cases()) {
+    const bool has_another_like_it = c.name == "linear_sgd" || c.name == "mlp_wide_bf16" || c.name == "mlp_wide";
+    if (!has_another_like_it) check_steps(c, gpu, *service);
+  }
+}
+
+TEST_CASE("on a card kernels may be chosen by timing") {
+  const auto gpu = gpu_or_skip();
+  const auto service = compile_service(gpu, CompileMode::kMaxAutotune);
+  check_steps(lane_cases()[1], gpu, *service);
+}
+
+TEST_CASE("a package that was compiled for a card is found and loaded again") {
+  const auto gpu = gpu_or_skip();
+  const auto first = compile_service(gpu);
+  check_steps(lane_cases()[0], gpu, *first);
+  const auto again = compile_service(gpu);
+  const auto begin = std::chrono::steady_clock::now();
+  check_steps(lane_cases()[0], gpu, *again);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+}
+
+TEST_CASE("steps on the CPU are compiled on a machine with a card, too") {
+  gpu_or_skip();
+  const torch::Device cpu(torch::kCPU);
+  const auto service = compile_service(cpu);
+  check_steps(lane_cases()[0], cpu, *service);
+}
+
+TEST_CASE("on a card a compiled step draws other random numbers at each run, as eager does") {
+  const auto gpu = gpu_or_skip();
+  const auto service = compile_service(gpu);
+  LaneCase c = lane_cases()[5];
+  c.config.training.optimizer.lr = 0;
+  auto model = make_model(c, gpu);
+  const auto batches = batches_on(gpu, c, 3);
+  const auto compiled = lanes::prepare_lane(*model, Lane::kCompiled, batches, gpu, service.get());
+  CAPTURE(compiled.refusal);
+  REQUIRE(compiled.step);
+  const auto figures_of_a_step = [&] {
+    model->state.metrics.sums.zero_();
+    compiled.step(batches);
+    return model->state.metrics.sums.clone();
+  };
+  const lanes::StepSnapshot start(*model, gpu);
+  const auto first = figures_of_a_step(), second = figures_of_a_step();
+  CHECK_FALSE(at::equal(first, second));
+  start.restore();
+  CHECK(at::equal(figures_of_a_step(), first));
+}
+
+TEST_CASE("on a card auto comes to the compiled step, captured as a graph") {
+  const auto gpu = gpu_or_skip();
+  const auto service = compile_service(gpu);
+  const LaneCase c = lane_cases()[1];
+  auto model = make_model(c, gpu);
+  config::StepConfig config;
+  config.lane = Lane::kCompiled;
+  std::vector<std::string> reported;
+  lanes::RunnerServices services;
+  services.compile_service = service.get();
+  services.emit = [&](const leyline::TelemetryEvent& event) { reported.emplace_back(event.description); };
+  lanes::StepRunner runner(*model, config, gpu, std::move(services));
+  const auto batches = batches_on(gpu, c, 3);
+  for (std::int64_t step = 0; step < 200; ++step) runner.step(batches, {step, 1000});
+  runner.record_epoch();
+  for (const std::string& name : reported) INFO(name);
+  CHECK(runner.figures().steps_in(Lane::kCompiled) > 100);
+  CHECK(runner.figures().graphs.replays > 100);
+  CHECK(runner.figures().graphs.failures == 0);
+}
+
+}  // namespace esper::test::compiled_gpu_test

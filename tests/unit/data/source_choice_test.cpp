@@ -1,0 +1,123 @@
+#include "data/loading/source_choice.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/randn.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <deque>
+#include <memory>
+
+namespace esper::data::source_choice_test {
+namespace {
+
+constexpr SourceFacts kLongRun{.resident_bytes = 184 << 20, .free_bytes = std::int64_t{80} << 30, .batches = 100'000};
+
+std::optional<SourceTimes> not_asked() {
+  FAIL("nothing is to be measured");
+  return {};
+}
+
+SourceChoice choice_for(double resident_us, double copied_us) {
+  return choose_source(kLongRun, [&] { return SourceTimes{resident_us, copied_us}; });
+}
+
+Dataset features() {
+  Dataset set;
+  set.inputs = torch::randn({45, 4});
+  set.targets = torch::arange(45).remainder(4);
+  set.shape = leyline::features_shape(4, 4);
+  return set;
+}
+
+// A timer that gives these values, one a call, and takes so long for each.
+BatchTimer timer(std::deque<double> values, std::shared_ptr<base::ManualTime> time, base::Duration each) {
+  return [values = std::move(values), time = std::move(time), each]() mutable {
+    REQUIRE_FALSE(values.empty());
+    const double value = values.front();
+    values.pop_front();
+    time->advance(each);
+    return std::optional(value);
+  };
+}
+
+}  // namespace
+
+TEST_CASE("the faster source is taken, the device where both are alike, and the figures are the reason") {
+  const auto resident = choice_for(41, 180), copied = choice_for(200, 90.4);
+  CHECK(resident.source == Source::kResident);
+  CHECK(resident.reason ==
+        "data on the device: 41 us a batch, copied: 180 us a batch; the data set takes 184 MiB of 80.0 GiB that are "
+        "free");
+  CHECK(copied.source == Source::kThreads);
+  CHECK(copied.reason.starts_with("data on the device: 200 us a batch, copied: 90 us a batch; "));
+  CHECK(choice_for(50, 50).source == Source::kResident);
+}
+
+TEST_CASE("a data set that takes a quarter of the free memory is not measured, and is copied") {
+  auto facts = kLongRun;
+  facts.resident_bytes = facts.free_bytes / 4;
+  const auto choice = choose_source(facts, not_asked);
+  CHECK(choice.source == Source::kThreads);
+  CHECK(choice.reason == "the data set takes 20.0 GiB of 80.0 GiB that are free, and may take a quarter");
+  CHECK_FALSE(fits(facts));
+  --facts.resident_bytes;
+  CHECK(fits(facts));
+}
+
+TEST_CASE("a run of few batches measures nothing") {
+  auto facts = kLongRun;
+  facts.batches = 9'999;
+  const auto choice = choose_source(facts, not_asked);
+  CHECK(choice.source == Source::kResident);
+  CHECK(choice.reason.starts_with("9999 batches are too few"));
+}
+
+TEST_CASE("a measurement that had to stop leaves the data set on the device") {
+  const auto choice = choose_source(kLongRun, [] { return std::optional<SourceTimes>(); });
+  CHECK(choice.source == Source::kResident);
+  CHECK(choice.reason.starts_with("the measurement of the ways was stopped"));
+}
+
+TEST_CASE("the figures are medians of the rounds after the first") {
+  const auto time = std::make_shared<base::ManualTime>();
+  const auto each = std::chrono::milliseconds(1);
+  const auto times =
+      time_sources(timer({900, 40, 70, 41}, time, each), timer({9, 300, 180, 170}, time, each), base::Clock(time));
+  REQUIRE(times);
+  CHECK(times->resident_us == 41);
+  CHECK(times->copied_us == 180);
+}
+
+TEST_CASE("no round begins when the time is over, and the first one then counts") {
+  const auto time = std::make_shared<base::ManualTime>();
+  const auto times =
+      time_sources(timer({100}, time, kMostMeasured / 2), timer({7000}, time, kMostMeasured / 2), base::Clock(time));
+  REQUIRE(times);
+  CHECK(times->resident_us == 100);
+  CHECK(times->copied_us == 7000);
+}
+
+TEST_CASE("a source that has to stop ends the measurement") {
+  const BatchTimer stops = [] { return std::optional<double>(); }, works = [] { return std::optional(1.0); };
+  CHECK_FALSE(time_sources(stops, works, base::Clock()));
+  CHECK_FALSE(time_sources(works, stops, base::Clock()));
+}
+
+TEST_CASE("timing draws ten batches and those that lie ready, over the ends of epochs") {
+  const Dataset set = features();
+  LoaderConfig config;
+  config.batch_size = 8;  // 6 batches an epoch
+  for (const auto source : {Source::kThreads, Source::kResident}) {
+    config.source = source;
+    Loader loader(set, {}, config);
+    const auto us = time_batches(loader, torch::kCPU, 2);
+    REQUIRE(us);
+    CHECK(*us > 0);
+    const auto [epoch, batch] = loader.place();
+    const auto drawn = epoch * 6 + batch;
+    CHECK(drawn >= 2);  // fewer than 12 on a machine that is very slow
+    CHECK(drawn <= 12);
+  }
+}
+
+}  // namespace esper::data::source_choice_test
