@@ -51,7 +51,7 @@ use_binaries() {
   [[ $has == "$wants" ]] || die "$EXIT_RESOURCES" "$ESPER_PYTHON has torch $has, and the pack is for $wants"
   # Only what is missing: a Python there may need its own, newer ones.
   local file known
-  known=$(ldconfig -p)
+  known=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p)
   mkdir "$SCRATCH/lib"
   for file in "$unpacked"/carried/*; do
     [[ $known == *"$(basename "$file") "* ]] || ln -s "$file" "$SCRATCH/lib/"

@@ -75,7 +75,7 @@ struct ChosenLoader {
   std::string reason;
 };
 
-ChosenLoader choose_loader(const Workbench& bench) {
+ChosenLoader measured_loader(const Workbench& bench) {
   LoaderPointer resident, copied;
   const auto open = [&](Source source) { return make_loader(bench.data.train, bench, source, Order::kShuffled); };
   const auto measure = [&] {
@@ -90,6 +90,16 @@ ChosenLoader choose_loader(const Workbench& bench) {
   if (!chosen) return {open(source), std::move(reason)};
   chosen->seek(0, 0);
   return {std::move(chosen), std::move(reason)};
+}
+
+// A card that others fill meanwhile ends no run that left the choice open.
+ChosenLoader choose_loader(const Workbench& bench) {
+  try {
+    return measured_loader(bench);
+  } catch (const base::Error& error) {
+    if (error.code() != base::ExitCode::kResources) throw;
+    return {make_loader(bench.data.train, bench, Source::kThreads, Order::kShuffled), error.what()};
+  }
 }
 
 }  // namespace

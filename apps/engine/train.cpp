@@ -97,6 +97,7 @@ FinishedRun train(const TrainRequest& request, Workbench& bench, const OpenRun& 
   auto outcome = run_epochs(*composed, open);
   while (outcome.back && base::Interrupt::requested() == 0) {
     composed = go_back(request, bench, open, std::move(composed), outcome, back);
+    if (kernels) composed->run().kernel_trace = &*kernels;
     outcome = run_epochs(*composed, open);
   }
   if (outcome.back) outcome = interrupted_on_the_way();
@@ -118,6 +119,7 @@ FinishedRun train(const TrainRequest& request, Workbench& bench, const OpenRun& 
 
 int run(const TrainRequest& request) {
   base::Interrupt interrupt;
+  if (request.trace) device::KernelTrace::prepare_process();
   const RunConfig& config = request.job.config;
   const bool resuming = !request.resume.empty();
   if (request.job.trust_program && !request.dry_run && config.policy.asks(config::PolicyKind::kProcess)) {

@@ -23,6 +23,8 @@ std::set<ActivityType> activities_of(c10::Device device) {
 
 }  // namespace
 
+void KernelTrace::prepare_process() { setenv("KINETO_LOG_LEVEL", "99", /*overwrite=*/0); }
+
 KernelTrace::~KernelTrace() {
   if (state_ != State::kRecording) return;
   try {
@@ -35,8 +37,6 @@ KernelTrace::~KernelTrace() {
 void KernelTrace::begin() {
   if (state_ != State::kBefore) return;
   const torch::profiler::impl::ProfilerConfig config(torch::profiler::impl::ProfilerState::KINETO);
-  // Where there is no card, Kineto says so on standard error.
-  setenv("KINETO_LOG_LEVEL", "99", /*overwrite=*/0);
   try {
     if (device_.is_cuda()) cuda().synchronize(device_.index());
     profiler::prepareProfiler(config, activities_of(device_));

@@ -13,6 +13,9 @@ class KernelTrace {
  public:
   static constexpr int kSteps = 20;
 
+  // Kineto says on standard error where there is no card: not from now on. Before threads start.
+  static void prepare_process();
+
   explicit KernelTrace(c10::Device device) : device_(device) {}
   ~KernelTrace();
   KernelTrace(const KernelTrace&) = delete;

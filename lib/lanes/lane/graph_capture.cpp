@@ -16,10 +16,14 @@ using namespace leyline::literals;
 // The graph of the whole step and that of the epoch's shorter last one may each fail by chance; further failures are
 // the network's.
 constexpr std::int64_t kMostFailures = 2;
+// Memory may be there again.
+constexpr std::int64_t kMostLacksOfMemory = 6;
 
 }  // namespace
 
-bool GraphCapture::may(torch::Device device) const { return device.is_cuda() && failures_ < kMostFailures; }
+bool GraphCapture::may(torch::Device device) const {
+  return device.is_cuda() && failures_ < kMostFailures && lacks_of_memory_ < kMostLacksOfMemory;
+}
 
 std::shared_ptr<GraphedStep> GraphCapture::capture(const step::Model& model, std::span<const step::Microbatch> example,
                                                    torch::Device device, const GraphedStep::Step& step) {
@@ -28,8 +32,8 @@ std::shared_ptr<GraphedStep> GraphCapture::capture(const step::Model& model, std
     return std::make_shared<GraphedStep>(model, example, device, warm_ups_, step, figures_);
   } catch (const program::CaptureFailure& failure) {
     ++figures_->failures;
-    if (device::out_of_memory_message(failure).empty()) ++failures_;
-    const std::string failures = std::to_string(figures_->failures);
+    ++(device::out_of_memory_message(failure).empty() ? failures_ : lacks_of_memory_);
+    const std::string failures = std::to_string(failures_ + lacks_of_memory_);
     emit_(event(
         "tolaria.graph_fallback"_event, Level::kWarning,
         {{"error", "capture_failed"}, {"message", failure.what()}, {"stage", failure.stage}, {"failures", failures}}));

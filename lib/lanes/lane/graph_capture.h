@@ -1,6 +1,6 @@
 #pragma once
-// Captures steps as CUDA graphs. Capturing is disabled after two failures with the same structure of the network, a
-// lack of memory not counted. Training thread.
+// Captures steps as CUDA graphs. Capturing is disabled after two failures with the same structure of the network, or
+// six lacks of memory. Training thread.
 
 #include <functional>
 #include <memory>
@@ -21,7 +21,7 @@ class GraphCapture {
   // True if the device supports graphs and capturing is not disabled.
   bool may(torch::Device device) const;
   // The network has another structure: what failed before may succeed.
-  void forget_failures() { failures_ = 0; }
+  void forget_failures() { failures_ = lacks_of_memory_ = 0; }
   // The step as a graph; null if the capture failed, which is then reported. The model is unchanged.
   std::shared_ptr<GraphedStep> capture(const step::Model& model, std::span<const step::Microbatch> example,
                                        torch::Device device, const GraphedStep::Step& step);
@@ -30,7 +30,7 @@ class GraphCapture {
  private:
   int warm_ups_;
   std::function<void(leyline::TelemetryEvent)> emit_;
-  std::int64_t failures_ = 0;                                                 // with this structure
+  std::int64_t failures_ = 0, lacks_of_memory_ = 0;                           // with this structure
   std::shared_ptr<GraphFigures> figures_ = std::make_shared<GraphFigures>();  // the graphs update it
 };
 

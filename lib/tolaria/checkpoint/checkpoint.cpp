@@ -108,15 +108,29 @@ std::int64_t aligned_bytes(const torch::Tensor& tensor) {
   return (static_cast<std::int64_t>(tensor.nbytes()) + kLine - 1) / kLine * kLine;
 }
 
+// Page-locked if there are so few bytes, and there is such memory: torch keeps it for later, twice as much at most.
+torch::Tensor memory_for_copies(std::int64_t bytes) {
+  constexpr std::int64_t kMostPinned = std::int64_t{1} << 30;
+  const auto options = torch::dtype(torch::kUInt8);
+  if (bytes > 0 && bytes <= kMostPinned) {
+    try {
+      return at::empty({bytes}, options.pinned_memory(true));
+    } catch (const c10::Error&) {  // NOLINT(bugprone-empty-catch)
+      // The copies then wait one by one.
+    }
+  }
+  return at::empty({bytes}, options);
+}
+
 }  // namespace
 
-// From a card all tensors are copied at once, into page-locked memory, and waited for together.
+// From a card all tensors are copied at once and waited for together.
 std::vector<NamedTensor> copy_to_cpu(const std::vector<NamedTensor>& tensors) {
-  std::int64_t pinned_bytes = 0;
+  std::int64_t bytes_on_card = 0;
   for (const auto& [id, tensor] : tensors) {
-    if (tensor.is_cuda()) pinned_bytes += aligned_bytes(tensor);
+    if (tensor.is_cuda()) bytes_on_card += aligned_bytes(tensor);
   }
-  const torch::Tensor pinned = at::empty({pinned_bytes}, torch::dtype(torch::kUInt8).pinned_memory(pinned_bytes > 0));
+  const torch::Tensor memory = memory_for_copies(bytes_on_card);
   std::vector<NamedTensor> copies;
   copies.reserve(tensors.size());
   std::optional<torch::Device> card;
@@ -129,7 +143,7 @@ std::vector<NamedTensor> copy_to_cpu(const std::vector<NamedTensor>& tensors) {
     }
     card = tensor.device();
     const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
-    copies.push_back({id, pinned.narrow(0, begin, bytes).view(tensor.scalar_type()).view(tensor.sizes())});
+    copies.push_back({id, memory.narrow(0, begin, bytes).view(tensor.scalar_type()).view(tensor.sizes())});
     copies.back().tensor.copy_(tensor.detach(), /*non_blocking=*/true);
     begin += aligned_bytes(tensor);
   }
