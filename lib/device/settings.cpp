@@ -39,11 +39,6 @@ void apply_settings(const config::DeviceConfig& config, c10::Device device) {
   if (config.deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", kKeepUsersChoice);
 }
 
-bool multiplies_in_tf32(c10::Device device) {
-  const auto& context = at::globalContext();
-  return device.is_cuda() && (context.allowTF32CuBLAS() || context.allowTF32CuDNN());
-}
-
 void keep_freed_memory() {
   constexpr int kMmapThreshold = 32 << 20;   // bytes
   constexpr int kTrimThreshold = 256 << 20;  // bytes

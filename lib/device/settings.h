@@ -12,9 +12,6 @@ namespace esper::device {
 // has no deterministic form throws c10::Error that names it.
 void apply_settings(const config::DeviceConfig& config, c10::Device device);
 
-// Whether float32 products are made in TF32 there, as settings are now.
-bool multiplies_in_tf32(c10::Device device);
-
 // From now on malloc keeps what a step frees for the next step (docs/decisions/0036): glibc gives the free top of its
 // heap back only from 256 MiB on, and blocks below 32 MiB come from the heap. Nothing where the user has set glibc's
 // thresholds. After the data were loaded, whose memory may go; any thread.

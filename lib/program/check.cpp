@@ -51,10 +51,8 @@ double relative_difference(const at::Tensor& before, const at::Tensor& expected,
 
 }  // namespace
 
-Tolerance tolerance_of(c10::ScalarType compute_type, FloatProducts products) {
-  if (compute_type == c10::ScalarType::Float) {
-    return products == FloatProducts::kTf32 ? Tolerance{5e-2, 0.5} : Tolerance{1e-3, 0.1};
-  }
+Tolerance tolerance_of(c10::ScalarType compute_type) {
+  if (compute_type == c10::ScalarType::Float) return {1e-3, 0.1};
   return {5e-2, 0.5};
 }
 

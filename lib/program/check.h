@@ -27,12 +27,8 @@ struct Tolerance {
   double smooth = 0;
   double normalised = 0;
 };
-// How a device multiplies float32. TF32 rounds the factors to 11 bits: on an H200 a step of a transformer then differed
-// from float64's by 2 % of the parameters' change (esper bench --precision-drift), so two ways to compute it may differ
-// by more.
-enum class FloatProducts { kFull, kTf32 };
 // For a step that computes in this type.
-Tolerance tolerance_of(c10::ScalarType compute_type, FloatProducts products = FloatProducts::kFull);
+Tolerance tolerance_of(c10::ScalarType compute_type);
 
 struct Difference {
   std::string tensor;

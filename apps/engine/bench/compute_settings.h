@@ -9,7 +9,7 @@
 
 namespace esper::engine::bench {
 
-// As torch has them now, in this process: {precision, threads, deterministic, loss_scaler {initial_scale, ...} or
+// As torch has them now, in this process: {precision, threads, deterministic, loss_scaler {init_scale, ...} or
 // null}; on CUDA also {tf32_matmul, tf32_cudnn, cudnn_benchmark, cudnn_deterministic, cublas_workspace}. The peer
 // applies the same object to its own process, and answers with what it then finds there.
 nlohmann::json compute_settings(const step::StepSettings& settings, c10::Device device);

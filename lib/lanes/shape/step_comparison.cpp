@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "device/out_of_memory.h"
-#include "device/settings.h"
 #include "lanes/lane/failure_text.h"
 #include "storage/checksum.h"
 
@@ -34,12 +33,6 @@ std::vector<std::uint64_t> checksums(const std::vector<program::Tracked>& tracke
 // of six, and by 1e-6 in the others. A wrong program differs in every step. So if no tensor differs by more than this,
 // the next steps are compared too.
 constexpr double kLittle = 3e-2;
-
-program::Tolerance tolerance_of(const Model& model) {
-  using program::FloatProducts;
-  const bool tf32 = device::multiplies_in_tf32(model.state.device);
-  return program::tolerance_of(model.settings.compute_type, tf32 ? FloatProducts::kTf32 : FloatProducts::kFull);
-}
 
 program::Tolerance with_little(program::Tolerance tolerance) {
   return {std::max(tolerance.smooth, kLittle), std::max(tolerance.normalised, kLittle)};
@@ -78,12 +71,12 @@ std::optional<program::Difference> StepComparison::difference_of_values(program:
 
 std::optional<program::Difference> StepComparison::difference(const Model& model) const {
   if (!checksums_after_lane_.empty()) return difference_of_bits();
-  return difference_of_values(tolerance_of(model));
+  return difference_of_values(program::tolerance_of(model.settings.compute_type));
 }
 
 bool StepComparison::is_off_by_little(const Model& model) const {
   if (!checksums_after_lane_.empty()) return false;
-  return !difference_of_values(with_little(tolerance_of(model)));
+  return !difference_of_values(with_little(program::tolerance_of(model.settings.compute_type)));
 }
 
 // A step whose gradients are not finite cannot judge a lane. With fp16 it changes nothing but the scale, so a wrong

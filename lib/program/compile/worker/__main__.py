@@ -276,9 +276,9 @@ def fork(request, job_folder, pipe):
 
 
 def start_fresh(request, job_folder, pipe):
-    told = {"request": request, "folder": job_folder, "headers": HEADERS, "verified": kept.verified}
+    message = {"request": request, "folder": job_folder, "headers": HEADERS, "verified": kept.verified}
     with os.fdopen(os.memfd_create("job"), "wb") as file:
-        file.write(json.dumps(told).encode())
+        file.write(json.dumps(message).encode())
         file.seek(0)
         files = [(os.POSIX_SPAWN_DUP2, file.fileno(), 0), (os.POSIX_SPAWN_DUP2, pipe, 1)]
         return os.posix_spawn(sys.executable, [*FRESH_JOB, *sys.argv[1:]], os.environ, file_actions=files)

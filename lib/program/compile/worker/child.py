@@ -65,7 +65,7 @@ def run(request, job_folder, store, pipe):
 def begin():
     """In a Python of its own: standard input says what is to be done, standard output takes the reports."""
     with open(0, "rb", closefd=False) as file:
-        told = json.load(file)
-    kept.verified.update(told["verified"])
-    store = kept.Kept(told["headers"], told["request"]["mac_key"])
-    run(told["request"], told["folder"], store, take(1))
+        message = json.load(file)
+    kept.verified.update(message["verified"])
+    store = kept.Kept(message["headers"], message["request"]["mac_key"])
+    run(message["request"], message["folder"], store, take(1))
