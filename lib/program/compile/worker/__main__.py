@@ -155,7 +155,7 @@ class Job:
         self.began = time.monotonic()
         self.starting = DEVICE != "cpu"  # a Python of its own, until it says that it is ready
         # What a forked child shares with this process, or a new one has when it is ready, is not counted as the job's.
-        self.shared_bytes = math.inf if self.starting else anonymous_bytes(os.getpid())
+        self.shared_bytes = 0 if self.starting else anonymous_bytes(os.getpid())
         self.pipe, write_end = os.pipe()
         try:
             self.pid = (start_fresh if self.starting else fork)(request, self.folder, write_end)
@@ -172,8 +172,18 @@ class Job:
         self.uncounted = 0
 
     def used_bytes(self, below):
+        if self.starting:
+            return 0
         used = sum(anonymous_bytes(pid) for pid in below)
         return used - min(self.shared_bytes, anonymous_bytes(self.pid))
+
+    def is_still_over_memory(self, limit):
+        """A process between vfork and exec shows its parent's memory as its own: what is gone soon does not count."""
+        for _ in range(2):
+            time.sleep(POLL_S / 5)
+            if self.used_bytes(descendants()) <= limit:
+                return False
+        return True
 
     def used_seconds(self, below):
         if self.starting:
@@ -232,7 +242,7 @@ class Job:
             if self.is_cancelled(lines):
                 return {"error": "cancelled", "reason": "cancelled"}
             below = descendants()
-            if self.used_bytes(below) > limit:
+            if self.used_bytes(below) > limit and self.is_still_over_memory(limit):
                 megabytes = self.request["memory_limit_mb"]
                 reason = f"it needed more than {megabytes} MB (step.compile.memory_limit_mb)"
                 return {"error": "out_of_memory", "reason": reason}
