@@ -94,6 +94,7 @@ class FileSystem {
   virtual std::size_t read_some(int handle, std::uint64_t offset, std::span<std::byte> bytes) = 0;
   virtual std::uint64_t size_of(int handle) = 0;
   virtual void truncate_handle(int handle, std::uint64_t bytes) = 0;
+  virtual void start_sync_handle(int handle) = 0;
   virtual void sync_handle(int handle) = 0;
   virtual void close_handle(int handle) = 0;
 };
@@ -138,6 +139,8 @@ class File {
 
   std::uint64_t size() { return file_system_->size_of(handle_); }
   void truncate(std::uint64_t bytes) { file_system_->truncate_handle(handle_, bytes); }
+  // Begins to write to the disk what sync() would wait for: for several files first this of each, then sync() of each.
+  void start_sync() { file_system_->start_sync_handle(handle_); }
   // Returns when contents and length are on the disk.
   void sync() { file_system_->sync_handle(handle_); }
   // Only needed to learn of a failure; the scope closes too.

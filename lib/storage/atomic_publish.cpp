@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <span>
 #include <string_view>
 
 #include "base/error.h"
@@ -32,8 +33,8 @@ void discard(FileSystem& file_system, const std::string& temporary) {
   }
 }
 
-ManifestFile write_synced(FileSystem& file_system, const std::string& path, const WriteContents& write_contents) {
-  auto file = file_system.open(path, OpenMode::kReplace);
+// Written, and not yet durable.
+ManifestFile write_to(base::File& file, const WriteContents& write_contents) {
   Hash64 hash;
   std::uint64_t total = 0;
   write_contents([&](Bytes bytes) {
@@ -41,9 +42,16 @@ ManifestFile write_synced(FileSystem& file_system, const std::string& path, cons
     hash.update(bytes);
     total += bytes.size();
   });
-  file.sync();
-  file.close();
-  return {path.substr(path.find_last_of('/') + 1), total, hex64(hash.digest())};
+  return {file.path().substr(file.path().find_last_of('/') + 1), total, hex64(hash.digest())};
+}
+
+// The file system takes them to the disk together.
+void make_durable(std::span<base::File> files) {
+  for (auto& file : files) file.start_sync();
+  for (auto& file : files) {
+    file.sync();
+    file.close();
+  }
 }
 
 WriteContents contents_of(Bytes bytes) {
@@ -54,12 +62,18 @@ Manifest fill_folder(FileSystem& file_system, const std::string& folder, const s
                      const nlohmann::json& fields) {
   Manifest manifest;
   manifest.fields = fields;
+  std::vector<base::File> written;
+  const auto write = [&](const std::string& name, const WriteContents& write_contents) {
+    written.push_back(file_system.open(folder + "/" + name, OpenMode::kReplace));
+    return write_to(written.back(), write_contents);
+  };
   for (const auto& file : files) {
     ESPER_CHECK(is_plain_name(file.name) && file.name != kManifestName, "a published file needs a plain name");
-    manifest.files.push_back(write_synced(file_system, folder + "/" + file.name, file.write_contents));
+    manifest.files.push_back(write(file.name, file.write_contents));
   }
   const std::string text = manifest_text(manifest);
-  write_synced(file_system, folder + "/" + kManifestName, contents_of(bytes_of(text)));
+  write(kManifestName, contents_of(bytes_of(text)));
+  make_durable(written);
   file_system.sync_folder(folder);
   return manifest;
 }
@@ -103,7 +117,9 @@ void publish_file(FileSystem& file_system, const std::string& path, Bytes conten
 void publish_file(FileSystem& file_system, const std::string& path, const WriteContents& write_contents) {
   const std::string temporary = temporary_name(path);
   try {
-    write_synced(file_system, temporary, write_contents);
+    auto file = file_system.open(temporary, OpenMode::kReplace);
+    write_to(file, write_contents);
+    make_durable({&file, 1});
     file_system.rename(temporary, path);
   } catch (...) {
     discard(file_system, temporary);

@@ -105,6 +105,12 @@ void PosixFiles::truncate_handle(int handle, std::uint64_t bytes) {
   if (retried([&] { return ::ftruncate(handle, static_cast<off_t>(bytes)); }) < 0) fail("truncate", handle);
 }
 
+// Only what the disk itself says counts: a file system that cannot do this is still synced.
+void PosixFiles::start_sync_handle(int handle) {
+  if (retried([&] { return ::sync_file_range(handle, 0, 0, SYNC_FILE_RANGE_WRITE); }) == 0) return;
+  if (errno == EIO || errno == ENOSPC || errno == EDQUOT) fail("sync", handle);
+}
+
 // fdatasync writes the length too; what it leaves out is the time of the last change.
 void PosixFiles::sync_handle(int handle) {
   if (retried([&] { return ::fdatasync(handle); }) < 0) fail("sync", handle);

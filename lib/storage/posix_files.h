@@ -28,6 +28,7 @@ class PosixFiles : public base::FileSystem {
   std::size_t read_some(int handle, std::uint64_t offset, std::span<std::byte> bytes) override;
   std::uint64_t size_of(int handle) override;
   void truncate_handle(int handle, std::uint64_t bytes) override;
+  void start_sync_handle(int handle) override;
   void sync_handle(int handle) override;
   void close_handle(int handle) override;
 };

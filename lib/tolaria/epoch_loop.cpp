@@ -18,6 +18,7 @@
 #include "tolaria/evaluation/measure.h"
 #include "tolaria/growth/growth.h"
 #include "tolaria/report/epoch_reporter.h"
+#include "tolaria/run/held_state.h"
 #include "tolaria/safety/run_safety.h"
 
 namespace esper::tolaria {
@@ -44,6 +45,32 @@ std::string divergence(const StepMetrics& metrics, const Measurements& measured,
   return reason;
 }
 
+LossVerdict judge(const Measurements& measured, const Run& run) {
+  if (!run.facts.config.safety.watch_loss) return {};
+  return judge_loss({measured.running.loss, measured.running.score, run.facts.num_classes}, run.progress.safety);
+}
+
+// How far a run is from its end.
+bool should_stop_early(const Run& run) {
+  const auto patience = static_cast<std::uint32_t>(run.facts.config.training.early_stop_epochs);
+  return patience > 0 && run.progress.epochs_without_better >= patience;
+}
+
+bool is_last_epoch_over(const Run& run) {
+  return run.progress.epoch >= static_cast<std::uint32_t>(run.facts.config.epochs);
+}
+
+// Whether the run ends with the epoch that is not counted yet; known once that was recorded.
+bool is_last_epoch(const Run& run) {
+  return run.progress.epoch + 1 >= static_cast<std::uint32_t>(run.facts.config.epochs) || should_stop_early(run);
+}
+
+// Before it was recorded.
+bool may_be_last_epoch(const Run& run) {
+  const auto patience = static_cast<std::uint32_t>(run.facts.config.training.early_stop_epochs);
+  return is_last_epoch(run) || (patience > 0 && run.progress.epochs_without_better + 1 >= patience);
+}
+
 class EpochLoop {
  public:
   explicit EpochLoop(Run& run)
@@ -54,7 +81,8 @@ class EpochLoop {
         safety_(evaluation_, run.progress, run.saver, run.outbox, end_),
         trainer_(run, safety_.good_state()),
         growth_(evaluation_, run.policy, log_, run.saver, run.data.probe, run.at_the_end),
-        reporter_(run.facts, run.progress, run.model, run.outbox, run.ledger) {}
+        reporter_(run.facts, run.progress, run.model, run.outbox, run.ledger),
+        held_(run.progress, run.saver, run.outbox) {}
 
   RunOutcome run();
 
@@ -66,6 +94,7 @@ class EpochLoop {
   void follow_changes();
   // Empty: the run continues.
   std::optional<RunOutcome> run_epoch();
+  std::optional<RunOutcome> train(std::optional<TrainedEpoch>& trained);
   Measurements measure();
   StepMetrics read_metrics();
   // Empty: the epoch is good, or is now, without what its growing seeds did to it.
@@ -73,21 +102,9 @@ class EpochLoop {
   RunSafety::Decision decision() const {
     return growth_.figures().without_decision ? RunSafety::Decision::kMissing : RunSafety::Decision::kMade;
   }
-  // Before an end of the epoch that may be interrupted: keeps the run as it is, for a process that goes on from there.
-  // events: those in the outbox that stay if it does.
-  void hold(std::size_t events);
-  // The epoch was undone: that process goes on from where it began, or it would take the exploded state for a good one.
-  void hold_restored();
-  void let_go();
-  void go_back();
+  // Whether the end of the epoch may be interrupted.
+  bool may_be_interrupted() const;
   EpochEnd grow(const EpochResults& results);
-
-  // Whether the run ends with the epoch that is not counted yet; known once that was recorded, and before, whether it
-  // can.
-  bool is_last_epoch() const;
-  bool may_be_last_epoch() const;
-  bool is_last_epoch_over() const { return run_.progress.epoch >= static_cast<std::uint32_t>(config().epochs); }
-  bool should_stop_early() const;
 
   const config::RunConfig& config() const { return run_.facts.config; }
 
@@ -99,11 +116,7 @@ class EpochLoop {
   EpochTrainer trainer_;
   Growth growth_;
   EpochReporter reporter_;
-  struct Held {
-    RunProgress progress;
-    std::size_t events = 0;  // that wait in the outbox
-  };
-  std::optional<Held> held_;
+  HeldState held_;
 };
 
 RunOutcome EpochLoop::run() {
@@ -132,10 +145,10 @@ RunOutcome EpochLoop::run_to_the_end() {
   safety_.begin(run_.came_back);
   if (const auto outcome = safety_.halted()) return *outcome;
   growth_.ask_again();
-  for (follow_changes(); !is_last_epoch_over() && !should_stop_early(); follow_changes()) {
+  for (follow_changes(); !is_last_epoch_over(run_) && !should_stop_early(run_); follow_changes()) {
     if (const auto outcome = run_epoch()) return *outcome;
   }
-  return end_.finish(is_last_epoch_over() ? RunEnd::At::kLastEpoch : RunEnd::At::kNoImprovement);
+  return end_.finish(is_last_epoch_over(run_) ? RunEnd::At::kLastEpoch : RunEnd::At::kNoImprovement);
 }
 
 void EpochLoop::follow_changes() {
@@ -149,11 +162,8 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   run_.display.epoch = run_.progress.epoch + 1;
   base::hold_memory_reserve();
   const base::LedgerEpoch epoch(run_.ledger, run_.progress.epoch + 1);
-  auto trained = trainer_.train();
-  for (; !trained && trainer_.bad_step(); trained = trainer_.train()) {
-    if (const auto outcome = safety_.react(*trainer_.bad_step())) return outcome;
-  }
-  if (!trained) return end_.interrupted();
+  std::optional<TrainedEpoch> trained;
+  if (const auto outcome = train(trained)) return outcome;
 
   const auto hook_begin = run_.facts.clock.now();
   const std::size_t events = run_.outbox.waiting().size();  // who measures again reports what comes after these again
@@ -162,16 +172,16 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
     run_.outbox.keep_first(events);
     return end_.interrupted();
   }
-  hold(events);
+  if (may_be_interrupted()) held_.hold(events);
   StepMetrics metrics = read_metrics();
   trainer_.record_epoch_end(metrics, *trained);
   if (const auto outcome = undo_trouble(trained->spoilt, metrics, measured)) return outcome;
-  const LossVerdict verdict = safety_.judge(measured);
+  const LossVerdict verdict = judge(measured, run_);
   if (verdict.kind == LossVerdict::Kind::kBad) return safety_.fail_epoch(verdict.reason);
 
   const auto best_before = run_.progress.best;
   bool better = record_epoch(run_.progress, metrics, figures_of(measured.running), goals_of(config()));
-  const EpochResults results{metrics, measured, *trained, is_last_epoch()};
+  const EpochResults results{metrics, measured, *trained, is_last_epoch(run_)};
   if (grow(results) == EpochEnd::kInterrupted) return end_.interrupted();
   if (const auto& settled = growth_.settled_validation()) {
     better = replace_validation(run_.progress, *settled, best_before, config().checkpoint.best_metric);
@@ -195,6 +205,22 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   return safety_.halted();
 }
 
+std::optional<RunOutcome> EpochLoop::train(std::optional<TrainedEpoch>& trained) {
+  bool may_train_again = run_.bundles != nullptr;
+  for (;;) {
+    trained = trainer_.train();
+    if (trained) {
+      // Where seeds grow: up to the step that went wrong, for its bundle.
+      const bool wants_bundle = !trained->spoilt.empty() && std::exchange(may_train_again, false);
+      if (!wants_bundle || !run_.bundles->is_waiting() || !safety_.begin_epoch_again()) return std::nullopt;
+    } else if (trainer_.bad_step()) {
+      if (auto outcome = safety_.react(*trainer_.bad_step())) return outcome;
+    } else {
+      return end_.interrupted();
+    }
+  }
+}
+
 Measurements EpochLoop::measure() {
   run_.display.phase = leyline::Phase::kValidating;
   base::fault::signal_point("tolaria.validating");
@@ -216,37 +242,15 @@ std::optional<RunOutcome> EpochLoop::undo_trouble(const std::string& spoilt, Ste
   if (reason.empty()) return std::nullopt;
   if (auto outcome = safety_.go_before_epoch(reason)) return outcome;
   if (!good_state.has_growing_seeds() || !good_state.put_back(reason)) return safety_.fail_epoch(reason);
-  hold_restored();
+  held_.hold_restored(good_state.kept_progress());
   good_state.measure_again(reason, metrics, measured);
   reason = divergence(metrics, measured, run_.model);
   return reason.empty() ? std::nullopt : std::optional(safety_.fail_epoch(reason));
 }
 
-void EpochLoop::hold(std::size_t events) {
-  const bool settles = may_be_last_epoch() && growth_.may_settle();
-  if (!settles && !growth_.may_train_control(run_.progress)) return;
-  run_.saver.hold();
-  held_ = {run_.progress, events};
-}
-
-void EpochLoop::hold_restored() {
-  if (!held_) return;
-  run_.progress = safety_.good_state().kept_progress();
-  run_.saver.hold();
-  std::swap(run_.progress, held_->progress);
-}
-
-void EpochLoop::let_go() {
-  run_.saver.release();
-  held_.reset();
-}
-
-// The model stays where it is: what is saved from now on is what was held.
-void EpochLoop::go_back() {
-  if (!held_) return;
-  run_.progress = std::move(held_->progress);
-  run_.outbox.keep_first(held_->events);
-  held_.reset();
+bool EpochLoop::may_be_interrupted() const {
+  const bool settles = may_be_last_epoch(run_) && growth_.may_settle();
+  return settles || growth_.may_train_control(run_.progress);
 }
 
 EpochEnd EpochLoop::grow(const EpochResults& results) {
@@ -257,25 +261,11 @@ EpochEnd EpochLoop::grow(const EpochResults& results) {
   try {
     end = growth_.end_epoch(run_.progress, results);
   } catch (...) {
-    go_back();
+    held_.go_back();
     throw;
   }
-  end == EpochEnd::kComplete ? let_go() : go_back();
+  end == EpochEnd::kComplete ? held_.let_go() : held_.go_back();
   return end;
-}
-
-bool EpochLoop::is_last_epoch() const {
-  return run_.progress.epoch + 1 >= static_cast<std::uint32_t>(config().epochs) || should_stop_early();
-}
-
-bool EpochLoop::may_be_last_epoch() const {
-  const auto patience = static_cast<std::uint32_t>(config().training.early_stop_epochs);
-  return is_last_epoch() || (patience > 0 && run_.progress.epochs_without_better + 1 >= patience);
-}
-
-bool EpochLoop::should_stop_early() const {
-  const auto patience = static_cast<std::uint32_t>(config().training.early_stop_epochs);
-  return patience > 0 && run_.progress.epochs_without_better >= patience;
 }
 
 }  // namespace

@@ -188,7 +188,8 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   if (run_.kernel_trace != nullptr && std::exchange(has_trained_, true)) run_.kernel_trace->begin();
   for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
     base::fault::signal_point("tolaria.training");
-    if (run_.bundles) run_.bundles->come_to(run_.progress.step);
+    const std::string was_bad = run_.bundles ? run_.bundles->come_to(run_.progress.step) : "";
+    if (!can_go_back && !was_bad.empty()) trained.spoilt = was_bad;
     if (!trained.spoilt.empty() || run_.progress.safety.skips_step(run_.progress.step)) {
       recorder_.pass_over(microbatches);
     } else {

@@ -295,6 +295,12 @@ void FaultyFileSystem::truncate_handle(int number, std::uint64_t bytes) {
   handle.node->data.resize(bytes, '\0');
 }
 
+// Nothing is durable by it.
+void FaultyFileSystem::start_sync_handle(int number) {
+  const std::lock_guard guard(mutex_);
+  count_call("sync", at(number).path);
+}
+
 void FaultyFileSystem::sync_handle(int number) {
   const std::lock_guard guard(mutex_);
   auto& handle = at(number);

@@ -64,6 +64,20 @@ StepMetrics undone_metrics(const StepMetrics& metrics, const RunProgress& progre
   return undone;
 }
 
+bool is_beyond_limit(const Evaluation& evaluation) {
+  const std::int64_t limit_mb = evaluation.facts.config.safety.snapshot_limit_mb;
+  if (limit_mb == 0) return false;
+  const auto bytes = kasmina::bytes_of(step::all_tensors(evaluation.model, evaluation.facts.device));
+  return bytes > static_cast<std::uint64_t>(limit_mb) << 20U;
+}
+
+std::vector<std::string> suspects(const Evaluation& evaluation, const RunProgress& progress) {
+  const auto& network = evaluation.model.network.state();
+  const auto growing = kasmina::growing_seeds(network), active = kasmina::active_seeds(network);
+  if (progress.safety.failed_epochs > 0) return growing;
+  return {active.empty() ? growing.back() : active.back()};
+}
+
 }  // namespace
 
 bool GoodState::has_growing_seeds() const { return !kasmina::growing_seeds(evaluation_.model.network.state()).empty(); }
@@ -77,7 +91,7 @@ void GoodState::keep() {
   forget();
   if (keeps_ == Keeps::kWhileSeedsGrow && !has_growing_seeds()) return;
   if (progress_.safety.suspect_epochs > 0) return;
-  if (is_beyond_limit()) return;
+  if (is_beyond_limit(evaluation_)) return;
   const LedgerScope copying(evaluation_.ledger, Owner::kRollback);
   try {
     copy_.emplace(evaluation_.model, evaluation_.facts.device);
@@ -90,13 +104,6 @@ void GoodState::keep() {
   ++figures_.snapshots;
 }
 
-bool GoodState::is_beyond_limit() const {
-  const std::int64_t limit_mb = evaluation_.facts.config.safety.snapshot_limit_mb;
-  if (limit_mb == 0) return false;
-  const auto bytes = kasmina::bytes_of(step::all_tensors(evaluation_.model, evaluation_.facts.device));
-  return bytes > static_cast<std::uint64_t>(limit_mb) << 20U;
-}
-
 std::string GoodState::loss_explosion(const Measurements& measured) const {
   const double loss = measured.running.loss;
   // Without an earlier measurement of this network, no finite loss counts as a rise.
@@ -106,17 +113,20 @@ std::string GoodState::loss_explosion(const Measurements& measured) const {
   return fmt::format("the validation loss rose from {:.4g} to {:.4g}", before, loss);
 }
 
+bool GoodState::restore() {
+  if (!copy_) return false;
+  const LedgerScope restoring(evaluation_.ledger, Owner::kRollback);
+  copy_->restore();
+  if (base::fault::hit("tolaria.rollback_slow")) std::this_thread::sleep_for(kDrillDelay);
+  return true;
+}
+
 bool GoodState::put_back(const std::string& reason) {
-  if (!copy_) {
-    ++figures_.misses;
-    return false;
-  }
   const base::Clock& clock = evaluation_.facts.clock;
   const auto begin = clock.now();
-  {
-    const LedgerScope restoring(evaluation_.ledger, Owner::kRollback);
-    copy_->restore();
-    if (base::fault::hit("tolaria.rollback_slow")) std::this_thread::sleep_for(kDrillDelay);
+  if (!restore()) {
+    ++figures_.misses;
+    return false;
   }
   ++figures_.hits;
   report_return({reason, progress_.epoch + 1, progress_.step, clock.now() - begin, "memory"});
@@ -144,13 +154,6 @@ void GoodState::report_return(const Return& made) {
   emergency_.late_rollback(figures_.latency_ms, progress_.safety.failed_epochs);
 }
 
-std::vector<std::string> GoodState::suspects() const {
-  const auto& network = evaluation_.model.network.state();
-  const auto growing = kasmina::growing_seeds(network), active = kasmina::active_seeds(network);
-  if (progress_.safety.failed_epochs > 0) return growing;
-  return {active.empty() ? growing.back() : active.back()};
-}
-
 void GoodState::measure_again(const std::string& reason, StepMetrics& metrics, Measurements& measured) {
   {
     const LedgerScope restoring(evaluation_.ledger, Owner::kRollback);
@@ -159,7 +162,7 @@ void GoodState::measure_again(const std::string& reason, StepMetrics& metrics, M
   metrics = undone_metrics(metrics, progress_);
   measured = {};
   measured.undone = reason + " while it grew";
-  measured.undone_seeds = suspects();
+  measured.undone_seeds = suspects(evaluation_, progress_);
   measured.running = validate_without(measured.undone_seeds, evaluation_, progress_);
   if (std::isfinite(measured.running.loss) && loss_explosion(measured).empty()) return;
   measured.undone_seeds = kasmina::growing_seeds(evaluation_.model.network.state());

@@ -45,6 +45,8 @@ class GoodState {
   // growing seed.
   std::string loss_explosion(const Measurements& measured) const;
 
+  // Undoes what was learned since keep(), for a while: what follows is undone again. False if there is no copy.
+  bool restore();
   // Undoes what was learned since keep(), and reports it, a return that was late too. The state is then what
   // kept_progress() belongs to. Returns false, without any change but the count, if there is no copy.
   bool put_back(const std::string& reason);
@@ -72,9 +74,6 @@ class GoodState {
   }
 
  private:
-  bool is_beyond_limit() const;
-  std::vector<std::string> suspects() const;
-
   Evaluation evaluation_;
   const RunProgress& progress_;
   Outbox& outbox_;

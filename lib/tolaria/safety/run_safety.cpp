@@ -16,6 +16,20 @@ using leyline::Level;
 using namespace leyline::literals;
 using Verdict = LossVerdict::Kind;
 
+namespace {
+
+leyline::TelemetryEvent suspect_event(const LossVerdict& verdict, double loss, const RunProgress& progress) {
+  return event("tolaria.loss_suspect"_event, Level::kWarning,
+               {{"epoch", std::to_string(progress.epoch)},
+                {"loss", fmt::format("{}", loss)},
+                {"mean", fmt::format("{}", verdict.mean)},
+                {"deviation", fmt::format("{}", verdict.deviation)},
+                {"epochs", std::to_string(progress.safety.suspect_epochs)},
+                {"reason", verdict.reason}});
+}
+
+}  // namespace
+
 RunSafety::RunSafety(const Evaluation& evaluation, RunProgress& progress, Saver& saver, Outbox& outbox, RunEnd& end)
     : evaluation_(evaluation),
       progress_(progress),
@@ -69,6 +83,15 @@ RunOutcome RunSafety::go_back(const std::string& reason, const GoBack& where) {
   return outcome;
 }
 
+bool RunSafety::begin_epoch_again() {
+  if (!good_state_.restore()) return false;
+  RunProgress kept = good_state_.kept_progress();
+  kept.safety = std::move(progress_.safety);
+  kept.changes = std::move(progress_.changes);
+  progress_ = std::move(kept);
+  return true;
+}
+
 RunOutcome RunSafety::fail_epoch(const std::string& reason) {
   const auto outcome = react({progress_.safety.good_step, reason, false, Trouble::kBadEpoch});
   ESPER_CHECK(outcome, "a bad epoch is trained again from a checkpoint only");
@@ -81,15 +104,9 @@ std::optional<RunOutcome> RunSafety::go_before_epoch(const std::string& reason) 
   return go_back(reason, {reactions_.made(), progress_.safety.good_step, progress_.epoch + 1, progress_.step});
 }
 
-LossVerdict RunSafety::judge(const Measurements& measured) const {
-  const auto& facts = evaluation_.facts;
-  if (!facts.config.safety.watch_loss) return {};
-  return judge_loss({measured.running.loss, measured.running.score, facts.num_classes}, progress_.safety);
-}
-
 void RunSafety::end_epoch(const LossVerdict& verdict, const Measurements& measured, Decision decision) {
   record_verdict(progress_.safety, verdict, measured.running.loss, progress_.step);
-  if (verdict.kind == Verdict::kSuspect) report_suspect(verdict, measured.running.loss);
+  if (verdict.kind == Verdict::kSuspect) outbox_.emit(suspect_event(verdict, measured.running.loss, progress_));
   if (!measured.undone.empty()) {
     emergency_.fail_epoch(++progress_.safety.failed_epochs, measured.undone);
   } else if (verdict.kind == Verdict::kGood) {
@@ -98,16 +115,6 @@ void RunSafety::end_epoch(const LossVerdict& verdict, const Measurements& measur
   }
   follow_decision(decision);
   good_state_.keep();
-}
-
-void RunSafety::report_suspect(const LossVerdict& verdict, double loss) {
-  outbox_.emit(event("tolaria.loss_suspect"_event, Level::kWarning,
-                     {{"epoch", std::to_string(progress_.epoch)},
-                      {"loss", fmt::format("{}", loss)},
-                      {"mean", fmt::format("{}", verdict.mean)},
-                      {"deviation", fmt::format("{}", verdict.deviation)},
-                      {"epochs", std::to_string(progress_.safety.suspect_epochs)},
-                      {"reason", verdict.reason}}));
 }
 
 void RunSafety::follow_decision(Decision decision) {

@@ -25,13 +25,13 @@ class RunSafety {
   void begin(const std::optional<CameBack>& came_back);
   // A step that went wrong. Empty: it is trained again, in another way, from where the run's progress is now.
   std::optional<RunOutcome> react(const BadStep& bad);
+  // To train up to a step again that went wrong while seeds grew, and is undone after that. False: there is no copy.
+  bool begin_epoch_again();
   // An epoch that went wrong as a whole.
   RunOutcome fail_epoch(const std::string& reason);
   // An epoch that growing seeds spoilt is to be undone, but this process began within it: then it goes back to a
   // checkpoint from before it, as far as there is one.
   std::optional<RunOutcome> go_before_epoch(const std::string& reason);
-  // Of the epoch that is not counted yet.
-  LossVerdict judge(const Measurements& measured) const;
   // The epoch is counted and its commands are carried out: from here on the run can go back to this state, if it is
   // good.
   enum class Decision { kMade, kMissing };  // of the policy
@@ -53,7 +53,6 @@ class RunSafety {
 
  private:
   RunOutcome go_back(const std::string& reason, const GoBack& where);
-  void report_suspect(const LossVerdict& verdict, double loss);
   void follow_decision(Decision decision);
 
   Evaluation evaluation_;

@@ -34,10 +34,11 @@ class StepBundles {
 
   // The step that just went wrong, while the run's cursor is before it. Copies the batch.
   void keep(const BadStep& bad, std::span<const step::Microbatch> microbatches, config::Lane lane);
-  // Before a step: writes the bundle if it is the one that was kept. A failure is reported, and the run goes on.
-  void come_to(std::int64_t step) {
-    if (kept_ && kept_->facts.step == step) cut();
-  }
+  // A step was kept that the run has not come to again.
+  bool is_waiting() const { return kept_.has_value(); }
+  // Before a step: writes the bundle if it is the one that was kept, and says then what went wrong in it. A failure is
+  // reported, and the run goes on.
+  std::string come_to(std::int64_t step) { return kept_ && kept_->facts.step == step ? cut() : ""; }
 
   struct Kept {
     StepFacts facts;
@@ -50,7 +51,7 @@ class StepBundles {
  private:
   std::string folder() const;
   bool has_room_for(std::int64_t step);
-  void cut();
+  std::string cut();
   void write(Kept kept);
 
   base::FileSystem& files_;

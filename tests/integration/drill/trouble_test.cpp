@@ -249,11 +249,13 @@ TEST_CASE("with fp16 a batch that holds NaN is named and passed over, too") {
 }
 
 TEST_CASE(
-    "while a seed grows, a step that is not finite is noticed at once, and the rest of its epoch is passed over") {
+    "while a seed grows, a step that is not finite is noticed at once, and leaves a bundle; the epoch is undone") {
   const RunRoom room;
   const auto run = room.run("run");
   constexpr int kBad = 44;  // the fourth step of the sixth epoch: of eight
-  require_done(train_with(room, run, {}, fmt::format("tolaria.nan_input@{}", kBad)));
+  const std::string fault = fmt::format("tolaria.nan_input@{}", kBad);
+  const Words saves{"checkpoint.every=1 steps", "checkpoint.keep_last=1000"};
+  require_done(train_with(room, run, saves, fault));
   const auto restored = events_of(run, "tolaria.rollback.restored");
   REQUIRE(restored.size() == 1);
   CHECK(restored[0]["attributes"]["reason"] == "batch.0.inputs is not finite");
@@ -263,7 +265,27 @@ TEST_CASE(
   for (const auto& record : shown["records"]) {
     if (record["kind"] == "step" && record["passed_over"] == true) passed_over.push_back(record["step"]);
   }
-  CHECK(passed_over == std::vector<int>{kBad, kBad + 1, kBad + 2, kBad + 3});  // counted from 0
+  // Counted from 0. The second time for the bundle: what it is of is not trained again.
+  CHECK(passed_over ==
+        std::vector<int>{kBad, kBad + 1, kBad + 2, kBad + 3, kBad - 1, kBad, kBad + 1, kBad + 2, kBad + 3});
+
+  const auto cut = events_of(run, "tolaria.bundle_cut");
+  REQUIRE(cut.size() == 1);
+  const fs::path bundle = cut[0]["attributes"]["path"].get<std::string>();
+  const auto before = run / "checkpoints" / fmt::format("epoch-0005-step-{:09}", kBad - 1);
+  CHECK(contents_of(bundle / "state.safetensors") == contents_of(before / "state.safetensors"));
+  const auto again = run_esper({"repro", bundle, "--json"});
+  INFO(again.out << again.err);
+  CHECK(again.exit_code == 0);
+  CHECK(json_of(again)["first"]["bad_input"] == "batch.0.inputs");
+
+  // In the third step of those that are trained again.
+  const auto whole = room.run("whole"), killed = room.run("killed");
+  const Words rare{"checkpoint.every=1 epochs"};
+  require_done(train_with(room, whole, rare, fault));
+  REQUIRE(train_with(room, killed, rare, fault + ",tolaria.training.kill@51").exit_code == 128 + 9);
+  require_done(resume_with(killed, "tolaria.nan_input@4"));
+  check_equal(record_of(killed), record_of(whole), Telemetry::kMayLack);
 }
 
 TEST_CASE("a run that is resumed within an epoch that its seeds spoil undoes the whole epoch") {

@@ -319,6 +319,7 @@ class SlowCopy final : public base::FileSystem {
   }
   std::uint64_t size_of(int handle) override { return at(handle).file.size(); }
   void truncate_handle(int handle, std::uint64_t bytes) override { at(handle).file.truncate(bytes); }
+  void start_sync_handle(int handle) override { at(handle).file.start_sync(); }
   void sync_handle(int handle) override { at(handle).file.sync(); }
   void close_handle(int handle) override {
     const std::lock_guard lock(mutex_);
