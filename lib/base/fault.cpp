@@ -34,7 +34,7 @@ State& state() {
 }
 
 [[noreturn]] void fail(std::string_view entry) {
-  throw Error(ExitCode::kConfig, "ESPER_FAULTS: cannot read \"" + std::string(entry) +
+  throw Error(ExitCode::kConfig, "cannot read \"" + std::string(entry) +
                                      "\"; write point@n or point@nxm, like storage.publish@3 or data.batch@10x2");
 }
 
@@ -57,7 +57,7 @@ void arm_entry(std::string_view entry, Points& points) {
     armed.times = times == "*" ? kEveryHit : number(times, entry);
   }
   if (!points.emplace(entry.substr(0, at), armed).second)
-    throw Error(ExitCode::kConfig, fmt::format("ESPER_FAULTS: the point {} is there twice", entry.substr(0, at)));
+    throw Error(ExitCode::kConfig, fmt::format("the point {} is there twice", entry.substr(0, at)));
 }
 
 Points parse_points(std::string_view text) {
@@ -81,7 +81,11 @@ void publish(const State& s) {
 void read_environment(State& s) {
   if (s.environment_read) return;
   s.environment_read = true;
-  if (const char* text = std::getenv("ESPER_FAULTS")) arm_list(text, s.points);
+  const char* const text = std::getenv("ESPER_FAULTS");
+  if (text == nullptr) return;
+  if (const auto problem = problem_of(text); !problem.empty())
+    throw Error(ExitCode::kConfig, "ESPER_FAULTS: " + problem);
+  arm_list(text, s.points);
 }
 
 }  // namespace

@@ -30,7 +30,12 @@ LoadedDrill read_document(const config::YamlDocument& document, const std::strin
   reader.read(document.root);
   config::Findings findings;
   out.drill.validate(findings);
-  for (auto& finding : findings) reader.report(finding.path, std::move(finding.text));
+  const auto of_their_own = out.problems;
+  for (auto& finding : findings) {
+    // A value of the wrong type is not read, and not missing either.
+    const bool is_known = std::ranges::find(of_their_own, finding.path, &base::Problem::path) != of_their_own.end();
+    if (!is_known) reader.report(finding.path, std::move(finding.text));
+  }
   std::ranges::stable_sort(out.problems, {}, [](const base::Problem& problem) {
     return std::pair(problem.place.line, problem.place.column);
   });

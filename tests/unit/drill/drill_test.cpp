@@ -49,12 +49,13 @@ TEST_CASE("all mistakes of a drill are reported at once, each with its line and 
       "run: a.yaml\nfaults: [storage.publish]\ndamage: flip_bit\nexpect:\n  exit_status: 137\n"
       "  events: [no.such_event]\n  absent: [tolaria.nothing]\n  exit: 3\n");
   CHECK(has(lines, "about: is missing"));
-  CHECK(has(lines, "2: faults: ESPER_FAULTS: cannot read \"storage.publish\""));
+  CHECK(has(lines, "2: faults: cannot read \"storage.publish\""));
   CHECK(has(lines, "3: damage: has no effect with then: nothing"));
   CHECK(has(lines, "6: expect.events: no event has the name no.such_event"));
   CHECK(has(lines, "7: expect.absent: no event has the name tolaria.nothing"));
   CHECK(has(lines, "8: expect.exit"));
   CHECK(has(lines, "expect.same_bits: a run that does not end has no last bits"));
+  CHECK(problems_of("about: [1]\nrun: a.yaml\n").size() == 1);  // of the wrong type, and not missing
 }
 
 TEST_CASE("what cannot be read as a drill at all is one problem") {
