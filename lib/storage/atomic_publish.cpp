@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <charconv>
-#include <span>
 #include <string_view>
 
 #include "base/error.h"
@@ -45,13 +44,9 @@ ManifestFile write_to(base::File& file, const WriteContents& write_contents) {
   return {file.path().substr(file.path().find_last_of('/') + 1), total, hex64(hash.digest())};
 }
 
-// The file system takes them to the disk together.
-void make_durable(std::span<base::File> files) {
-  for (auto& file : files) file.start_sync();
-  for (auto& file : files) {
-    file.sync();
-    file.close();
-  }
+void make_durable(base::File& file) {
+  file.sync();
+  file.close();
 }
 
 WriteContents contents_of(Bytes bytes) {
@@ -73,7 +68,9 @@ Manifest fill_folder(FileSystem& file_system, const std::string& folder, const s
   }
   const std::string text = manifest_text(manifest);
   write(kManifestName, contents_of(bytes_of(text)));
-  make_durable(written);
+  // The file system takes them to the disk together.
+  for (auto& file : written) file.start_sync();
+  for (auto& file : written) make_durable(file);
   file_system.sync_folder(folder);
   return manifest;
 }
@@ -119,7 +116,7 @@ void publish_file(FileSystem& file_system, const std::string& path, const WriteC
   try {
     auto file = file_system.open(temporary, OpenMode::kReplace);
     write_to(file, write_contents);
-    make_durable({&file, 1});
+    make_durable(file);
     file_system.rename(temporary, path);
   } catch (...) {
     discard(file_system, temporary);

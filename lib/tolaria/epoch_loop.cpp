@@ -20,6 +20,7 @@
 #include "tolaria/report/epoch_reporter.h"
 #include "tolaria/run/held_state.h"
 #include "tolaria/safety/run_safety.h"
+#include "tolaria/safety/step_bundles.h"
 
 namespace esper::tolaria {
 namespace {
@@ -94,7 +95,6 @@ class EpochLoop {
   void follow_changes();
   // Empty: the run continues.
   std::optional<RunOutcome> run_epoch();
-  std::optional<RunOutcome> train(std::optional<TrainedEpoch>& trained);
   Measurements measure();
   StepMetrics read_metrics();
   // Empty: the epoch is good, or is now, without what its growing seeds did to it.
@@ -102,6 +102,8 @@ class EpochLoop {
   RunSafety::Decision decision() const {
     return growth_.figures().without_decision ? RunSafety::Decision::kMissing : RunSafety::Decision::kMade;
   }
+  // The state that the epoch began with was put back: trains up to the bad step once more, and puts it back again.
+  void write_bundle(StepBundles::Kept kept);
   // Whether the end of the epoch may be interrupted.
   bool may_be_interrupted() const;
   EpochEnd grow(const EpochResults& results);
@@ -162,8 +164,11 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   run_.display.epoch = run_.progress.epoch + 1;
   base::hold_memory_reserve();
   const base::LedgerEpoch epoch(run_.ledger, run_.progress.epoch + 1);
-  std::optional<TrainedEpoch> trained;
-  if (const auto outcome = train(trained)) return outcome;
+  auto trained = trainer_.train();
+  for (; !trained && trainer_.bad_step(); trained = trainer_.train()) {
+    if (const auto outcome = safety_.react(*trainer_.bad_step())) return outcome;
+  }
+  if (!trained) return end_.interrupted();
 
   const auto hook_begin = run_.facts.clock.now();
   const std::size_t events = run_.outbox.waiting().size();  // who measures again reports what comes after these again
@@ -205,22 +210,6 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   return safety_.halted();
 }
 
-std::optional<RunOutcome> EpochLoop::train(std::optional<TrainedEpoch>& trained) {
-  bool may_train_again = run_.bundles != nullptr;
-  for (;;) {
-    trained = trainer_.train();
-    if (trained) {
-      // Where seeds grow: up to the step that went wrong, for its bundle.
-      const bool wants_bundle = !trained->spoilt.empty() && std::exchange(may_train_again, false);
-      if (!wants_bundle || !run_.bundles->is_waiting() || !safety_.begin_epoch_again()) return std::nullopt;
-    } else if (trainer_.bad_step()) {
-      if (auto outcome = safety_.react(*trainer_.bad_step())) return outcome;
-    } else {
-      return end_.interrupted();
-    }
-  }
-}
-
 Measurements EpochLoop::measure() {
   run_.display.phase = leyline::Phase::kValidating;
   base::fault::signal_point("tolaria.validating");
@@ -237,15 +226,33 @@ StepMetrics EpochLoop::read_metrics() {
 std::optional<RunOutcome> EpochLoop::undo_trouble(const std::string& spoilt, StepMetrics& metrics,
                                                   Measurements& measured) {
   GoodState& good_state = safety_.good_state();
+  auto bad_step = spoilt.empty() || run_.bundles == nullptr ? std::nullopt : run_.bundles->let_go();
   std::string reason = spoilt.empty() ? divergence(metrics, measured, run_.model) : spoilt;
   if (reason.empty()) reason = good_state.loss_explosion(measured);
   if (reason.empty()) return std::nullopt;
   if (auto outcome = safety_.go_before_epoch(reason)) return outcome;
   if (!good_state.has_growing_seeds() || !good_state.put_back(reason)) return safety_.fail_epoch(reason);
   held_.hold_restored(good_state.kept_progress());
+  if (bad_step) write_bundle(std::move(*bad_step));
   good_state.measure_again(reason, metrics, measured);
   reason = divergence(metrics, measured, run_.model);
   return reason.empty() ? std::nullopt : std::optional(safety_.fail_epoch(reason));
+}
+
+void EpochLoop::write_bundle(StepBundles::Kept kept) {
+  GoodState& good_state = safety_.good_state();
+  RunProgress end = run_.progress;
+  run_.progress = good_state.kept_progress();
+  run_.progress.safety = end.safety;
+  run_.progress.changes = end.changes;
+  const std::int64_t step = kept.facts.step;
+  if (trainer_.train_up_to(step)) {
+    run_.bundles->take_over(std::move(kept));
+    run_.bundles->come_to(step);
+  }
+  run_.bundles->let_go();  // of another step that went wrong on the way
+  good_state.restore();
+  run_.progress = std::move(end);
 }
 
 bool EpochLoop::may_be_interrupted() const {

@@ -166,20 +166,43 @@ void EpochTrainer::advance_cursor(const std::vector<Microbatch>& microbatches) {
   run_.display.step.store(static_cast<std::uint64_t>(run_.facts.steps_of(progress.batch)), std::memory_order_relaxed);
 }
 
+void EpochTrainer::begin_epoch() {
+  batches_.begin_epoch(run_.progress.epoch, run_.progress.batch);
+  setup_.follow_network();
+  bad_step_.reset();
+  watch_ = {};
+  using Overflow = step::FiniteWatch::Overflow;
+  const bool is_half = run_.model.settings.compute_type == torch::kHalf;
+  watch_.begin(run_.model.state, is_half ? Overflow::kOrdinary : Overflow::kTrouble);
+}
+
+bool EpochTrainer::train_up_to(std::int64_t step) {
+  const base::LedgerScope computing(run_.ledger, Owner::kCompute);
+  begin_epoch();
+  std::vector<Microbatch> microbatches;
+  for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
+    base::fault::signal_point("tolaria.training");
+    if (run_.progress.step == step) return true;
+    if (base::Interrupt::requested() != 0) return false;
+    if (run_.progress.safety.skips_step(run_.progress.step)) {
+      recorder_.pass_over(microbatches);
+    } else if (train_step(microbatches, steps_left(microbatches))) {
+      return false;
+    }
+    advance_cursor(microbatches);
+    batches_.look_ahead();
+  }
+  return false;
+}
+
 std::optional<TrainedEpoch> EpochTrainer::train() {
   const base::LedgerScope computing(run_.ledger, Owner::kCompute);
   run_.display.phase = leyline::Phase::kTraining;
   const base::Clock& clock = run_.facts.clock;
   const auto begin = clock.now();
   const auto wait_before = run_.ledger.so_far(Owner::kLoaderWait);
-  batches_.begin_epoch(run_.progress.epoch, run_.progress.batch);
-  setup_.follow_network();
+  begin_epoch();
   const bool can_go_back = !good_state_.has_growing_seeds();
-  bad_step_.reset();
-  watch_ = {};
-  using Overflow = step::FiniteWatch::Overflow;
-  const bool is_half = run_.model.settings.compute_type == torch::kHalf;
-  watch_.begin(run_.model.state, is_half ? Overflow::kOrdinary : Overflow::kTrouble);
   is_copy_old_ = false;  // it is of the end of the epoch before, or of the return to it
   steady_steps_ = 0;
   TrainedEpoch trained;
@@ -188,8 +211,7 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   if (run_.kernel_trace != nullptr && std::exchange(has_trained_, true)) run_.kernel_trace->begin();
   for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
     base::fault::signal_point("tolaria.training");
-    const std::string was_bad = run_.bundles ? run_.bundles->come_to(run_.progress.step) : "";
-    if (!can_go_back && !was_bad.empty()) trained.spoilt = was_bad;
+    if (run_.bundles) run_.bundles->come_to(run_.progress.step);
     if (!trained.spoilt.empty() || run_.progress.safety.skips_step(run_.progress.step)) {
       recorder_.pass_over(microbatches);
     } else {

@@ -29,6 +29,9 @@ class EpochTrainer {
   // are not finite is undone as a whole: then it ends at once (TrainedEpoch::spoilt).
   std::optional<TrainedEpoch> train();
   const std::optional<BadStep>& bad_step() const { return bad_step_; }
+  // Trains from the run's cursor until before `step`, of the same epoch, and saves nothing. False if a signal or a step
+  // that goes wrong comes before it.
+  bool train_up_to(std::int64_t step);
   // For the black box; before the epoch is counted.
   void record_epoch_end(const step::StepMetrics& metrics, const TrainedEpoch& trained) {
     recorder_.end_epoch(metrics, trained);
@@ -40,6 +43,7 @@ class EpochTrainer {
   void prepare_structures();
 
  private:
+  void begin_epoch();
   // What went wrong, if it did.
   std::optional<BadStep> train_step(const std::vector<step::Microbatch>& microbatches, std::int64_t steps_left);
   // used: the microbatches, or smaller ones of the same samples.

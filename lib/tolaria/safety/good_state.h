@@ -45,11 +45,11 @@ class GoodState {
   // growing seed.
   std::string loss_explosion(const Measurements& measured) const;
 
-  // Undoes what was learned since keep(), for a while: what follows is undone again. False if there is no copy.
-  bool restore();
   // Undoes what was learned since keep(), and reports it, a return that was late too. The state is then what
   // kept_progress() belongs to. Returns false, without any change but the count, if there is no copy.
   bool put_back(const std::string& reason);
+  // The same as put_back(), without a report: of what was trained after a return, only to look at it.
+  bool restore();
   const RunProgress& kept_progress() const { return kept_progress_; }
   // A return that was made elsewhere: to what the run's progress is now.
   struct Return {

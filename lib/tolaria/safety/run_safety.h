@@ -25,8 +25,6 @@ class RunSafety {
   void begin(const std::optional<CameBack>& came_back);
   // A step that went wrong. Empty: it is trained again, in another way, from where the run's progress is now.
   std::optional<RunOutcome> react(const BadStep& bad);
-  // To train up to a step again that went wrong while seeds grew, and is undone after that. False: there is no copy.
-  bool begin_epoch_again();
   // An epoch that went wrong as a whole.
   RunOutcome fail_epoch(const std::string& reason);
   // An epoch that growing seeds spoilt is to be undone, but this process began within it: then it goes back to a

@@ -63,9 +63,8 @@ void StepBundles::keep(const BadStep& bad, std::span<const step::Microbatch> mic
   }
 }
 
-std::string StepBundles::cut() {
+void StepBundles::cut() {
   Kept kept = *std::exchange(kept_, std::nullopt);
-  std::string reason = kept.facts.reason;
   const std::string step = std::to_string(kept.facts.step);
   try {
     write(std::move(kept));
@@ -73,7 +72,6 @@ std::string StepBundles::cut() {
     outbox_.emit(event("tolaria.bundle_failed"_event, Level::kWarning, {{"step", step}, {"reason", error.what()}}));
   }
   outbox_.flush();
-  return reason;
 }
 
 void StepBundles::write(Kept kept) {

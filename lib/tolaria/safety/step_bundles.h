@@ -34,24 +34,24 @@ class StepBundles {
 
   // The step that just went wrong, while the run's cursor is before it. Copies the batch.
   void keep(const BadStep& bad, std::span<const step::Microbatch> microbatches, config::Lane lane);
-  // A step was kept that the run has not come to again.
-  bool is_waiting() const { return kept_.has_value(); }
-  // Before a step: writes the bundle if it is the one that was kept, and says then what went wrong in it. A failure is
-  // reported, and the run goes on.
-  std::string come_to(std::int64_t step) { return kept_ && kept_->facts.step == step ? cut() : ""; }
+  // Before a step: writes the bundle if it is the one that was kept. A failure is reported, and the run goes on.
+  void come_to(std::int64_t step) {
+    if (kept_ && kept_->facts.step == step) cut();
+  }
 
   struct Kept {
     StepFacts facts;
     std::vector<kasmina::NamedTensor> batch;
   };
-  // For a run that is composed anew, and comes to the step again in another composition.
+  // For a run that is composed anew, and comes to the step again in another composition; or that comes to it only to
+  // write its bundle.
   std::optional<Kept> let_go() { return std::exchange(kept_, std::nullopt); }
   void take_over(std::optional<Kept> kept) { kept_ = std::move(kept); }
 
  private:
   std::string folder() const;
   bool has_room_for(std::int64_t step);
-  std::string cut();
+  void cut();
   void write(Kept kept);
 
   base::FileSystem& files_;

@@ -177,11 +177,13 @@ class Job:
         used = sum(anonymous_bytes(pid) for pid in below)
         return used - min(self.shared_bytes, anonymous_bytes(self.pid))
 
-    def is_still_over_memory(self, limit):
-        """A process between vfork and exec shows its parent's memory as its own: what is gone soon does not count."""
-        for _ in range(2):
-            time.sleep(POLL_S / 5)
-            if self.used_bytes(descendants()) <= limit:
+    def stays_over_memory(self, below, limit):
+        """A process between vfork and exec shows its parent's memory as its own: those count that are there for long."""
+        staying = set(below)
+        for _ in range(4):
+            time.sleep(POLL_S)
+            staying &= descendants().keys()
+            if self.used_bytes(staying) <= limit:
                 return False
         return True
 
@@ -242,7 +244,7 @@ class Job:
             if self.is_cancelled(lines):
                 return {"error": "cancelled", "reason": "cancelled"}
             below = descendants()
-            if self.used_bytes(below) > limit and self.is_still_over_memory(limit):
+            if self.used_bytes(below) > limit and self.stays_over_memory(below, limit):
                 megabytes = self.request["memory_limit_mb"]
                 reason = f"it needed more than {megabytes} MB (step.compile.memory_limit_mb)"
                 return {"error": "out_of_memory", "reason": reason}
