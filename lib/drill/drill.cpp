@@ -1,6 +1,7 @@
 #include "drill/drill.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -49,6 +50,7 @@ bool is_event(std::string_view name) { return leyline::find_event(name) < leylin
 }  // namespace
 
 std::string problem_of_fault(const std::string& entry) {
+  if (entry.find(',') != std::string::npos) return fmt::format("\"{}\" are several; write one in an entry", entry);
   if (auto problem = base::fault::problem_of(entry); !problem.empty()) return problem;
   const auto names = fault_point_names();
   const std::string name = entry.substr(0, entry.find('@'));
@@ -88,9 +90,13 @@ void Drill::validate(config::Findings& out) const {
   for (const auto& entry : expect.absent) {
     if (!is_event(entry)) out.push_back({"expect.absent", fmt::format("no event has the name {}", entry), {}});
   }
+  const auto before_faults = out.size();
   for (const auto& entry : faults) {
     if (auto problem = problem_of_fault(entry); !problem.empty()) out.push_back({"faults", std::move(problem), {}});
   }
+  const std::string together = fmt::format("{}", fmt::join(faults, ","));
+  if (auto problem = base::fault::problem_of(together); out.size() == before_faults && !problem.empty())
+    out.push_back({"faults", std::move(problem), {}});
   if (damage != Damage::kNone && then == Then::kNothing)
     out.push_back({"damage", "has no effect with then: nothing; add then: resume", {}});
   if (!expect.run_folder && (expect.same_bits || !expect.events.empty()))

@@ -98,7 +98,9 @@ class EpochLoop {
   Measurements measure();
   StepMetrics read_metrics();
   // Empty: the epoch is good, or is now, without what its growing seeds did to it.
-  std::optional<RunOutcome> undo_trouble(const std::string& spoilt, StepMetrics& metrics, Measurements& measured);
+  std::optional<RunOutcome> undo_trouble(StepMetrics& metrics, Measurements& measured);
+  // In an epoch that is not over; one that would have been undone is saved as it began.
+  RunOutcome interrupted();
   RunSafety::Decision decision() const {
     return growth_.figures().without_decision ? RunSafety::Decision::kMissing : RunSafety::Decision::kMade;
   }
@@ -168,19 +170,19 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   for (; !trained && trainer_.bad_step(); trained = trainer_.train()) {
     if (const auto outcome = safety_.react(*trainer_.bad_step())) return outcome;
   }
-  if (!trained) return end_.interrupted();
+  if (!trained) return interrupted();
 
   const auto hook_begin = run_.facts.clock.now();
   const std::size_t events = run_.outbox.waiting().size();  // who measures again reports what comes after these again
   Measurements measured = measure();
   if (measured.interrupted) {
     run_.outbox.keep_first(events);
-    return end_.interrupted();
+    return interrupted();
   }
   if (may_be_interrupted()) held_.hold(events);
   StepMetrics metrics = read_metrics();
   trainer_.record_epoch_end(metrics, *trained);
-  if (const auto outcome = undo_trouble(trained->spoilt, metrics, measured)) return outcome;
+  if (const auto outcome = undo_trouble(metrics, measured)) return outcome;
   const LossVerdict verdict = judge(measured, run_);
   if (verdict.kind == LossVerdict::Kind::kBad) return safety_.fail_epoch(verdict.reason);
 
@@ -223,9 +225,9 @@ StepMetrics EpochLoop::read_metrics() {
 }
 
 // The growing seeds' changes are undone, so there is nothing to report.
-std::optional<RunOutcome> EpochLoop::undo_trouble(const std::string& spoilt, StepMetrics& metrics,
-                                                  Measurements& measured) {
+std::optional<RunOutcome> EpochLoop::undo_trouble(StepMetrics& metrics, Measurements& measured) {
   GoodState& good_state = safety_.good_state();
+  const std::string& spoilt = trainer_.spoilt();
   auto bad_step = spoilt.empty() || run_.bundles == nullptr ? std::nullopt : run_.bundles->let_go();
   std::string reason = spoilt.empty() ? divergence(metrics, measured, run_.model) : spoilt;
   if (reason.empty()) reason = good_state.loss_explosion(measured);
@@ -239,14 +241,16 @@ std::optional<RunOutcome> EpochLoop::undo_trouble(const std::string& spoilt, Ste
   return reason.empty() ? std::nullopt : std::optional(safety_.fail_epoch(reason));
 }
 
+RunOutcome EpochLoop::interrupted() {
+  if (!trainer_.spoilt().empty()) safety_.return_to_good_state();
+  return end_.interrupted();
+}
+
 void EpochLoop::write_bundle(StepBundles::Kept kept) {
   GoodState& good_state = safety_.good_state();
   RunProgress end = run_.progress;
-  run_.progress = good_state.kept_progress();
-  run_.progress.safety = end.safety;
-  run_.progress.changes = end.changes;
   const std::int64_t step = kept.facts.step;
-  if (trainer_.train_up_to(step)) {
+  if (safety_.return_to_good_state() && trainer_.train_up_to(step)) {
     run_.bundles->take_over(std::move(kept));
     run_.bundles->come_to(step);
   }

@@ -202,6 +202,7 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   const auto begin = clock.now();
   const auto wait_before = run_.ledger.so_far(Owner::kLoaderWait);
   begin_epoch();
+  spoilt_.clear();
   const bool can_go_back = !good_state_.has_growing_seeds();
   is_copy_old_ = false;  // it is of the end of the epoch before, or of the return to it
   steady_steps_ = 0;
@@ -212,13 +213,13 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
     base::fault::signal_point("tolaria.training");
     if (run_.bundles) run_.bundles->come_to(run_.progress.step);
-    if (!trained.spoilt.empty() || run_.progress.safety.skips_step(run_.progress.step)) {
+    if (!spoilt_.empty() || run_.progress.safety.skips_step(run_.progress.step)) {
       recorder_.pass_over(microbatches);
     } else {
       if (base::fault::hit("tolaria.nan_input")) spoil(microbatches);
       bad_step_ = train_step(microbatches, steps_left(microbatches));
       if (bad_step_ && !can_go_back && bad_step_->trouble == Trouble::kNotFinite) {
-        trained.spoilt = std::exchange(bad_step_, std::nullopt)->reason;
+        spoilt_ = std::exchange(bad_step_, std::nullopt)->reason;
       }
       if (bad_step_) return std::nullopt;
       for (const auto& [inputs, targets] : microbatches) trained.samples += inputs.size(0);
@@ -230,7 +231,7 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
     }
     if (can_go_back && is_whole(microbatches)) keep_after_change_of_bits();
     if (base::Interrupt::requested() != 0) return std::nullopt;
-    const bool is_worth_saving = trained.spoilt.empty() && run_.progress.safety.suspect_epochs == 0;
+    const bool is_worth_saving = spoilt_.empty() && run_.progress.safety.suspect_epochs == 0;
     if (run_.saver.is_due_after_step() && is_worth_saving) save();
   }
   if (base::Interrupt::requested() != 0) return std::nullopt;

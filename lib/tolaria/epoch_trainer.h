@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "lanes/step_runner.h"
@@ -26,9 +27,10 @@ class EpochTrainer {
 
   // Trains from the run's cursor to the end of the epoch, and saves when due. Empty if a signal interrupted it, or if a
   // step went wrong: then bad_step() has it, and the cursor is before it. Where seeds grow, an epoch with numbers that
-  // are not finite is undone as a whole: then it ends at once (TrainedEpoch::spoilt).
+  // are not finite is undone as a whole: then the steps after the bad one are passed over, and spoilt() says why.
   std::optional<TrainedEpoch> train();
   const std::optional<BadStep>& bad_step() const { return bad_step_; }
+  const std::string& spoilt() const { return spoilt_; }
   // Trains from the run's cursor until before `step`, of the same epoch, and saves nothing. False if a signal or a step
   // that goes wrong comes before it.
   bool train_up_to(std::int64_t step);
@@ -64,6 +66,7 @@ class EpochTrainer {
   step::FiniteWatch watch_;
   StepRecorder recorder_;
   std::optional<BadStep> bad_step_;
+  std::string spoilt_;
   std::uint64_t bits_ = 0;    // of the last step
   bool has_trained_ = false;  // an epoch, in this process
   int steady_steps_ = 0;      // with the same bits, since they changed

@@ -63,7 +63,11 @@ RunOutcome RunEnd::interrupted() {
                       {"epoch", std::to_string(progress_.epoch)},
                       {"step", std::to_string(progress_.step)}}));
   if (!saver_.save_last_state()) {
-    return {End::kNotSaved, signal, "interrupted, and the state could not be saved"};
+    const auto& failure = saver_.failure();
+    const std::string reason = failure ? ": " + failure->problem : "";
+    return {End::kNotSaved, signal,
+            "interrupted, and the state could not be saved" + reason +
+                "; esper train --resume goes on from an earlier one"};
   }
   return {End::kInterrupted, signal, fmt::format("interrupted by signal {} after saving", signal)};
 }

@@ -19,7 +19,6 @@ struct TrainedEpoch {
   double learning_rate = 0;    // of the last step
   std::map<std::string, double> learning_rates{};  // of the same step, by parameter group; empty: all as the run's
   lanes::LaneFigures lanes{};                      // of the epochs so far, in this process
-  std::string spoilt{};  // seeds grow, and a step was not finite: why; the steps after it were passed over
 
   double samples_per_s() const { return train_ms > 0 ? static_cast<double>(samples) / (train_ms / 1000) : 0; }
 };

@@ -83,6 +83,15 @@ RunOutcome RunSafety::go_back(const std::string& reason, const GoBack& where) {
   return outcome;
 }
 
+bool RunSafety::return_to_good_state() {
+  if (!good_state_.restore()) return false;
+  RunProgress kept = good_state_.kept_progress();
+  kept.safety = progress_.safety;
+  kept.changes = progress_.changes;
+  progress_ = std::move(kept);
+  return true;
+}
+
 RunOutcome RunSafety::fail_epoch(const std::string& reason) {
   const auto outcome = react({progress_.safety.good_step, reason, false, Trouble::kBadEpoch});
   ESPER_CHECK(outcome, "a bad epoch is trained again from a checkpoint only");

@@ -25,6 +25,9 @@ class RunSafety {
   void begin(const std::optional<CameBack>& came_back);
   // A step that went wrong. Empty: it is trained again, in another way, from where the run's progress is now.
   std::optional<RunOutcome> react(const BadStep& bad);
+  // Without a report, since the run does not go on from there: the model and the run's progress become those of the
+  // newest good state in memory. False: there is none.
+  bool return_to_good_state();
   // An epoch that went wrong as a whole.
   RunOutcome fail_epoch(const std::string& reason);
   // An epoch that growing seeds spoilt is to be undone, but this process began within it: then it goes back to a
