@@ -21,6 +21,7 @@ using base::OpenMode;
 using base::PathKind;
 
 constexpr std::string_view kTemporary = ".tmp-";
+constexpr std::size_t kMostBuffered = 64 << 10;
 
 std::string temporary_name(const std::string& path) { return fmt::format("{}{}{}", path, kTemporary, ::getpid()); }
 
@@ -32,15 +33,23 @@ void discard(FileSystem& file_system, const std::string& temporary) {
   }
 }
 
-// Written, and not yet durable.
+// Written, and not yet durable. Small pieces, as those of a network's many small tensors, are written together.
 ManifestFile write_to(base::File& file, const WriteContents& write_contents) {
   Hash64 hash;
   std::uint64_t total = 0;
+  std::vector<std::byte> small_pieces;
+  const auto write_small_pieces = [&] {
+    if (!small_pieces.empty()) file.write(small_pieces);
+    small_pieces.clear();
+  };
   write_contents([&](Bytes bytes) {
-    file.write(bytes);
     hash.update(bytes);
     total += bytes.size();
+    if (small_pieces.size() + bytes.size() > kMostBuffered) write_small_pieces();
+    if (bytes.size() > kMostBuffered) return file.write(bytes);
+    small_pieces.insert(small_pieces.end(), bytes.begin(), bytes.end());
   });
+  write_small_pieces();
   return {file.path().substr(file.path().find_last_of('/') + 1), total, hex64(hash.digest())};
 }
 
@@ -145,13 +154,18 @@ Manifest publish_folder(FileSystem& file_system, const std::string& path, const 
   return manifest;
 }
 
-void remove_published(FileSystem& file_system, const std::string& path) {
-  if (file_system.kind_of(path) == PathKind::kNothing) return;
+std::string unpublish(FileSystem& file_system, const std::string& path) {
   const std::string temporary = temporary_name(path);
+  if (file_system.kind_of(path) == PathKind::kNothing) return temporary;
   remove_all(file_system, temporary);
   file_system.rename(path, temporary);
+  return temporary;
+}
+
+void remove_published(FileSystem& file_system, const std::string& path) {
+  const std::string unpublished = unpublish(file_system, path);
   file_system.sync_folder(parent_of(path));
-  remove_all(file_system, temporary);
+  remove_all(file_system, unpublished);
 }
 
 std::vector<std::string> remove_leftovers(FileSystem& file_system, const std::string& folder) {

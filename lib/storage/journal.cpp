@@ -84,11 +84,13 @@ JournalWriter::JournalWriter(FileSystem& file_system, const std::string& path, c
     : file_system_(&file_system),
       path_(path),
       file_(open_clean(file_system, path, found)),
-      good_bytes_(found.good_bytes == 0 ? kJournalMagic.size() : found.good_bytes) {}
+      good_bytes_(found.good_bytes == 0 ? kJournalMagic.size() : found.good_bytes),
+      durable_bytes_(good_bytes_) {}
 
 void JournalWriter::cut_tail() {
   file_.truncate(good_bytes_);
   file_.sync();
+  durable_bytes_ = good_bytes_;
   tail_is_dirty_ = false;
 }
 
@@ -98,15 +100,33 @@ void JournalWriter::sync_folder() {
   folder_is_dirty_ = false;
 }
 
-void JournalWriter::append(std::string_view payload) {
-  const auto record = record_of(payload);
+void JournalWriter::write(Bytes record) {
   if (folder_is_dirty_) sync_folder();
   if (tail_is_dirty_) cut_tail();
   tail_is_dirty_ = true;
   file_.write(record);
-  file_.sync();
   good_bytes_ += record.size();
   tail_is_dirty_ = false;
+}
+
+void JournalWriter::append(std::string_view payload) {
+  write(record_of(payload));
+  sync();
+}
+
+void JournalWriter::append_unsynced(std::string_view payload) { write(record_of(payload)); }
+
+// Linux may drop what it could not write, and says so once: nothing since the last sync is trusted then.
+void JournalWriter::sync() {
+  if (is_synced()) return;
+  try {
+    file_.sync();
+  } catch (const base::IoError&) {
+    good_bytes_ = durable_bytes_;
+    tail_is_dirty_ = true;
+    throw;
+  }
+  durable_bytes_ = good_bytes_;
 }
 
 // The new file is whole before the old one gives up its name, and that is durable before the new one takes it: at no
@@ -114,6 +134,7 @@ void JournalWriter::append(std::string_view payload) {
 void JournalWriter::rotate(std::string_view first_record) {
   const auto record = record_of(first_record);
   if (tail_is_dirty_) cut_tail();
+  sync();
   const std::string next = next_journal_path(path_);
   publish_file(*file_system_, next, [&](const ByteSink& sink) {
     sink(bytes_of(kJournalMagic));
@@ -128,6 +149,7 @@ void JournalWriter::rotate(std::string_view first_record) {
   file_system_->rename(next, path_);
   file_ = std::move(fresh);
   good_bytes_ = kJournalMagic.size() + record.size();
+  durable_bytes_ = good_bytes_;
   folder_is_dirty_ = true;
   sync_folder();
 }

@@ -6,6 +6,11 @@ namespace esper::tolaria {
 
 using history::GrowthRecord;
 
+void RunJournal::count(std::string_view json_text) {
+  ++records_;
+  lanes_.take(json_text);
+}
+
 RunJournal::RunJournal(base::FileSystem& files, const std::string& path, std::uint64_t file_bytes)
     : file_bytes_(file_bytes), journal_(files, path) {
   const auto is_segment = [](std::string_view text) { return history::read_segment(text).has_value(); };
@@ -13,15 +18,18 @@ RunJournal::RunJournal(base::FileSystem& files, const std::string& path, std::ui
     if (records_ == 0) {
       if (const auto segment = history::read_segment(text)) records_ = segment->records_before;
     }
-    ++records_;
-    lanes_.take(text);
+    count(text);
   });
 }
 
 void RunJournal::append(const std::string& json_text) {
   journal_.append(json_text);
-  ++records_;
-  lanes_.take(json_text);
+  count(json_text);
+}
+
+void RunJournal::append_unsynced(const std::string& json_text) {
+  journal_.append_unsynced(json_text);
+  count(json_text);
 }
 
 void RunJournal::begin_file(history::RunPlace place, const leyline::Topology& topology,

@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
+#include "storage/checksum.h"
 #include "storage/published_folder.h"
 #include "storage/real_file_system.h"
 #include "support/temporary_folder.h"
@@ -179,6 +180,22 @@ TEST_CASE("what is removed is there whole or not at all, whatever fails") {
   fail_every_call(scenario);
   kill_at_every_call(scenario);
   lose_power_at_every_call(scenario);
+}
+
+TEST_CASE("small and large pieces come into the file in the order given, and are hashed so") {
+  FaultyFileSystem files;
+  std::string whole;
+  const auto pieces = [&](const ByteSink& sink) {
+    for (const std::size_t bytes : {1, 70'000, 3, 65'536, 65'535, 1, 2, 200'000, 5}) {
+      const std::string piece(bytes, static_cast<char>('a' + whole.size() % 26));
+      whole += piece;
+      sink(bytes_of(piece));
+    }
+  };
+  const auto manifest = publish_folder(files, "folder", {{"pieces", pieces}}, {});
+  CHECK(*files.contents("folder/pieces") == whole);
+  CHECK(manifest.files.front().xxh3_64 == hex64(hash64(bytes_of(whole))));
+  CHECK(verify_folder(files, "folder"));
 }
 
 TEST_CASE("a producer that throws leaves the old state") {
