@@ -163,6 +163,7 @@ std::string unpublish(FileSystem& file_system, const std::string& path) {
 }
 
 void remove_published(FileSystem& file_system, const std::string& path) {
+  if (file_system.kind_of(path) == PathKind::kNothing) return;
   const std::string unpublished = unpublish(file_system, path);
   file_system.sync_folder(parent_of(path));
   remove_all(file_system, unpublished);

@@ -182,6 +182,11 @@ TEST_CASE("what is removed is there whole or not at all, whatever fails") {
   lose_power_at_every_call(scenario);
 }
 
+TEST_CASE("nothing is no error to remove, in no folder either") {
+  FaultyFileSystem files;
+  CHECK_NOTHROW(remove_published(files, "nowhere/nothing"));
+}
+
 TEST_CASE("small and large pieces come into the file in the order given, and are hashed so") {
   FaultyFileSystem files;
   std::string whole;
