@@ -154,19 +154,13 @@ Manifest publish_folder(FileSystem& file_system, const std::string& path, const 
   return manifest;
 }
 
-std::string unpublish(FileSystem& file_system, const std::string& path) {
-  const std::string temporary = temporary_name(path);
-  if (file_system.kind_of(path) == PathKind::kNothing) return temporary;
-  remove_all(file_system, temporary);
-  file_system.rename(path, temporary);
-  return temporary;
-}
-
 void remove_published(FileSystem& file_system, const std::string& path) {
   if (file_system.kind_of(path) == PathKind::kNothing) return;
-  const std::string unpublished = unpublish(file_system, path);
+  const std::string temporary = temporary_name(path);
+  remove_all(file_system, temporary);
+  file_system.rename(path, temporary);
   file_system.sync_folder(parent_of(path));
-  remove_all(file_system, unpublished);
+  remove_all(file_system, temporary);
 }
 
 std::vector<std::string> remove_leftovers(FileSystem& file_system, const std::string& folder) {

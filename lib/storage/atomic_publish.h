@@ -36,10 +36,6 @@ Manifest publish_folder(base::FileSystem& file_system, const std::string& path, 
 // ever finds a part of it under its own. Nothing there is no error.
 void remove_published(base::FileSystem& file_system, const std::string& path);
 
-// Its first part: what was published gets a leftover's name, which is returned. Who removes that before the folder is
-// synced may leave a part of it under its own name after a power loss. Nothing there is no error.
-std::string unpublish(base::FileSystem& file_system, const std::string& path);
-
 // Removes from `folder` every `*.tmp-<pid>` whose process no longer exists, and those of this process: call it before
 // publishing anything there, while holding the folder's lock. (A restarted container often has its old process id.)
 // Returns the names removed.

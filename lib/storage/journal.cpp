@@ -84,13 +84,11 @@ JournalWriter::JournalWriter(FileSystem& file_system, const std::string& path, c
     : file_system_(&file_system),
       path_(path),
       file_(open_clean(file_system, path, found)),
-      good_bytes_(found.good_bytes == 0 ? kJournalMagic.size() : found.good_bytes),
-      durable_bytes_(good_bytes_) {}
+      good_bytes_(found.good_bytes == 0 ? kJournalMagic.size() : found.good_bytes) {}
 
 void JournalWriter::cut_tail() {
   file_.truncate(good_bytes_);
   file_.sync();
-  durable_bytes_ = good_bytes_;
   tail_is_dirty_ = false;
 }
 
@@ -100,33 +98,15 @@ void JournalWriter::sync_folder() {
   folder_is_dirty_ = false;
 }
 
-void JournalWriter::write(Bytes record) {
+void JournalWriter::append(std::string_view payload) {
+  const auto record = record_of(payload);
   if (folder_is_dirty_) sync_folder();
   if (tail_is_dirty_) cut_tail();
   tail_is_dirty_ = true;
   file_.write(record);
+  file_.sync();
   good_bytes_ += record.size();
   tail_is_dirty_ = false;
-}
-
-void JournalWriter::append(std::string_view payload) {
-  write(record_of(payload));
-  sync();
-}
-
-void JournalWriter::append_unsynced(std::string_view payload) { write(record_of(payload)); }
-
-// Linux may drop what it could not write, and says so once: nothing since the last sync is trusted then.
-void JournalWriter::sync() {
-  if (is_synced()) return;
-  try {
-    file_.sync();
-  } catch (const base::IoError&) {
-    good_bytes_ = durable_bytes_;
-    tail_is_dirty_ = true;
-    throw;
-  }
-  durable_bytes_ = good_bytes_;
 }
 
 // The new file is whole before the old one gives up its name, and that is durable before the new one takes it: at no
@@ -134,7 +114,6 @@ void JournalWriter::sync() {
 void JournalWriter::rotate(std::string_view first_record) {
   const auto record = record_of(first_record);
   if (tail_is_dirty_) cut_tail();
-  sync();
   const std::string next = next_journal_path(path_);
   publish_file(*file_system_, next, [&](const ByteSink& sink) {
     sink(bytes_of(kJournalMagic));
@@ -149,7 +128,6 @@ void JournalWriter::rotate(std::string_view first_record) {
   file_system_->rename(next, path_);
   file_ = std::move(fresh);
   good_bytes_ = kJournalMagic.size() + record.size();
-  durable_bytes_ = good_bytes_;
   folder_is_dirty_ = true;
   sync_folder();
 }

@@ -66,12 +66,6 @@ class JournalWriter {
   // append or a new writer has cut off the rest; the caller may go on. At most kMaxJournalRecordBytes, not empty.
   void append(std::string_view payload);
 
-  // The same, but a power loss may take the record until the next append(), rotate() or sync(); so may an IoError of
-  // theirs.
-  void append_unsynced(std::string_view payload);
-  void sync();
-  bool is_synced() const { return durable_bytes_ == good_bytes_; }
-
   // Begins a new file with this record; the one so far becomes `<path>-<number>`. Whatever fails or ends the process
   // meanwhile, all records are there once; the first record of the new file may be missing then. After IoError the
   // caller may go on, and try again later.
@@ -82,7 +76,6 @@ class JournalWriter {
 
  private:
   JournalWriter(base::FileSystem& file_system, const std::string& path, const JournalScan& found);
-  void write(std::span<const std::byte> record);
   void cut_tail();
   void sync_folder();
 
@@ -90,7 +83,6 @@ class JournalWriter {
   std::string path_;
   base::File file_;
   std::uint64_t good_bytes_;
-  std::uint64_t durable_bytes_;  // of good_bytes_
   bool tail_is_dirty_ = false;
   bool folder_is_dirty_ = false;  // a file got another name, which is not durable yet
 };

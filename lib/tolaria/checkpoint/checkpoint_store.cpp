@@ -99,35 +99,20 @@ CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image
   sync_decisions();
   const std::string name = history::checkpoint_name(image.info.epoch, image.info.step);
   const CheckpointEntry entry{folder_ + "/" + name, image.info.step, image.info.epoch};
-  const auto was_there = [&](const std::string& path) { return path.starts_with(entry.path); };
-  if (std::ranges::any_of(superseded_, was_there)) settle();  // its new files are made under that leftover's name
   Published published{entry, holds(entry, image.info) ? 0 : write_checkpoint(files_, entry.path, image), {}, {}};
   list(entry);
-  const std::string not_deleted = delete_superseded();
   const bool new_best = rank == Rank::kBest && best_path_ != entry.path;
   if (published.bytes > 0 || new_best) {
     json written = {{"what", "checkpoint"},     {"name", name},
                     {"step", entry.step},       {"epoch", entry.epoch},
                     {"bytes", published.bytes}, {"best", rank == Rank::kBest}};
     if (image.run.contains("topology_hash")) written["topology"] = image.run["topology_hash"];
-    rank == Rank::kBest ? journal_.append(written.dump()) : journal_.append_unsynced(written.dump());
+    record(written.dump());
   }
   if (new_best) best_path_ = entry.path;
   published.not_rotated = rotate_journal(image);
-  published.not_deleted = unpublish_superseded(good_step_of(image));
-  if (published.not_deleted.empty()) published.not_deleted = not_deleted;
+  published.not_deleted = delete_superseded(good_step_of(image));
   return published;
-}
-
-std::string CheckpointStore::settle() {
-  try {
-    journal_.sync();
-    if (superseded_.empty()) return {};
-    files_.sync_folder(folder_);
-    return delete_superseded();
-  } catch (const base::IoError& error) {
-    return error.what();
-  }
 }
 
 // A quarter more, and what the folder itself takes: the next one may be larger.
@@ -189,7 +174,7 @@ std::string CheckpointStore::rotate_journal(const CheckpointImage& image) {
   return {};
 }
 
-std::string CheckpointStore::unpublish_superseded(std::int64_t good_step) {
+std::string CheckpointStore::delete_superseded(std::int64_t good_step) {
   const auto keep_from = static_cast<std::ptrdiff_t>(entries_.size()) - config_.keep_last;
   const auto is_good = [&](const CheckpointEntry& entry) { return entry.step <= good_step; };
   const auto good = std::ranges::find_if(entries_ | std::views::reverse, is_good);
@@ -199,23 +184,13 @@ std::string CheckpointStore::unpublish_superseded(std::int64_t good_step) {
     const auto place = entries_.begin() + i;
     if ((config_.keep_best && place->path == best_path_) || place->path == good_path) continue;
     try {
-      superseded_.push_back(storage::unpublish(files_, place->path));
+      storage::remove_published(files_, place->path);
       entries_.erase(place);
     } catch (const base::IoError& error) {
       problem = error.what();
     }
   }
   return problem;
-}
-
-// The folder was synced since.
-std::string CheckpointStore::delete_superseded() {
-  try {
-    for (; !superseded_.empty(); superseded_.pop_back()) storage::remove_all(files_, superseded_.back());
-    return {};
-  } catch (const base::IoError& error) {
-    return error.what();
-  }
 }
 
 std::string restore_newest(FileSystem& files, const std::string& folder,

@@ -38,19 +38,12 @@ class CheckpointStore {
     std::string not_deleted;  // why a superseded one is still there; the next publish tries again
     std::string not_rotated;  // why a journal that is due for a new file, and this publish with it, did not begin one
   };
-  // Publishes, records, then takes superseded checkpoints out of the way: not the newest of a good step, to which the
-  // run may go back. Their files, and the sync of the record of a checkpoint that is not the best, wait for the next
-  // publish, which syncs anyway, or for settle(). An existing folder of that name stays if it is intact and holds the
-  // same state; else it is renamed: to `<name>.bad` if damaged, to `<name>.unread` if intact (of another
-  // configuration) or unreadable. Throws IoError; then no checkpoint was taken away, and the name holds either nothing
-  // new or the whole checkpoint.
+  // Publishes, records, then deletes superseded checkpoints: not the newest of a good step, to which the run may go
+  // back. An existing folder of that name stays if it is intact and
+  // holds the same state; else it is renamed: to `<name>.bad` if damaged, to `<name>.unread` if intact (of another
+  // configuration) or unreadable. Throws IoError; then nothing was deleted, and the name holds either nothing new or
+  // the whole checkpoint.
   Published publish(const CheckpointImage& image, Rank rank);
-
-  // Deletes the files of what is superseded, and makes all records durable: for when no publish follows at once.
-  // Returns why not as text, else it is empty.
-  std::string settle();
-  bool has_superseded() const { return !superseded_.empty(); }  // whose files are still there
-  bool is_settled() const { return superseded_.empty() && journal_.is_synced(); }
 
   // Keeps space for another checkpoint of about so many bytes; returns why not as text, else it is empty.
   std::string keep_space(std::uint64_t bytes);
@@ -75,8 +68,7 @@ class CheckpointStore {
  private:
   bool holds(const CheckpointEntry& entry, const CheckpointInfo& info);
   void list(const CheckpointEntry& entry);
-  std::string unpublish_superseded(std::int64_t good_step);
-  std::string delete_superseded();
+  std::string delete_superseded(std::int64_t good_step);
   void sync_decisions();
   std::string rotate_journal(const CheckpointImage& image);
 
@@ -87,8 +79,7 @@ class CheckpointStore {
   DecisionFile decisions_;
   storage::SpaceReserve reserve_;
   std::vector<CheckpointEntry> entries_;
-  std::string best_path_;                // empty if there is none
-  std::vector<std::string> superseded_;  // under a leftover's name
+  std::string best_path_;  // empty if there is none
 };
 
 // True if this run ever published a checkpoint: one is recorded in the journal, or was renamed in `folder`.

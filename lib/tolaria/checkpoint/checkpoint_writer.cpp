@@ -22,7 +22,7 @@ using Rank = CheckpointStore::Rank;
 using Urgency = ImageToSave::Urgency;
 
 constexpr Duration kGlance = std::chrono::milliseconds(20);  // how often a wait looks for a signal
-constexpr Duration kTryAgain = std::chrono::seconds(1);      // how often a full disk is tried; no save follows at once
+constexpr Duration kTryAgain = std::chrono::seconds(1);      // how often a full disk is tried
 
 bool is_ordinary(const SaveJob& job) {
   const auto* image = std::get_if<ImageToSave>(&job);
@@ -85,8 +85,6 @@ struct CheckpointWriter::State {
         auto result = carry_out_unlocked(lock, job);
         if (result && result->out_of_space && is_ordinary(job)) not_fitting = std::get<ImageToSave>(job);
         if (result) add(std::move(*result));
-      } else if (!store.is_settled()) {
-        settle_unlocked(lock);
       } else if (has_space_again(lock)) {
         auto result = carry_out_unlocked(lock, *not_fitting);
         if (result && result->out_of_space) continue;  // that was reported
@@ -95,21 +93,18 @@ struct CheckpointWriter::State {
       }
     }
     const bool owns_space = life != Life::kLeftBehind;  // else the next writer of this run may keep it
-    if (owns_space) {
-      settle_unlocked(lock);
-      lock.unlock();
-      give_up_space(store);
-      lock.lock();
-    }
+    lock.unlock();
+    if (owns_space) give_up_space(store);
+    lock.lock();
     life = Life::kEnded;
     changed.notify_all();
   }
 
-  // True: there is one, or for a while there was none, and what waits for that is to be done. False: the writer goes.
-  // The caller holds the mutex, as for the others below.
+  // True: there is one, or the image that did not fit is to be tried again. False: the writer goes. The caller holds
+  // the mutex, as for the others below.
   bool await_job(std::unique_lock<std::mutex>& lock) {
     const auto is_wanted = [&] { return life != Life::kWorking || !queue.empty(); };
-    if (!not_fitting && store.is_settled()) {
+    if (!not_fitting) {
       changed.wait(lock, is_wanted);
     } else if (!changed.wait_for(lock, kTryAgain, is_wanted)) {
       return true;
@@ -141,16 +136,6 @@ struct CheckpointWriter::State {
     activity = Activity::kIdle;
     changed.notify_all();
     return result;
-  }
-
-  // What fails is tried again, and left for the next process at last.
-  void settle_unlocked(std::unique_lock<std::mutex>& lock) {
-    activity = Activity::kOther;
-    lock.unlock();
-    static_cast<void>(store.settle());
-    lock.lock();
-    activity = Activity::kIdle;
-    changed.notify_all();
   }
 
   bool takes_image() const { return activity != Activity::kSaving && std::ranges::none_of(queue, is_image); }

@@ -6,11 +6,6 @@ namespace esper::tolaria {
 
 using history::GrowthRecord;
 
-void RunJournal::count(std::string_view json_text) {
-  ++records_;
-  lanes_.take(json_text);
-}
-
 RunJournal::RunJournal(base::FileSystem& files, const std::string& path, std::uint64_t file_bytes)
     : file_bytes_(file_bytes), journal_(files, path) {
   const auto is_segment = [](std::string_view text) { return history::read_segment(text).has_value(); };
@@ -18,18 +13,15 @@ RunJournal::RunJournal(base::FileSystem& files, const std::string& path, std::ui
     if (records_ == 0) {
       if (const auto segment = history::read_segment(text)) records_ = segment->records_before;
     }
-    count(text);
+    ++records_;
+    lanes_.take(text);
   });
 }
 
 void RunJournal::append(const std::string& json_text) {
   journal_.append(json_text);
-  count(json_text);
-}
-
-void RunJournal::append_unsynced(const std::string& json_text) {
-  journal_.append_unsynced(json_text);
-  count(json_text);
+  ++records_;
+  lanes_.take(json_text);
 }
 
 void RunJournal::begin_file(history::RunPlace place, const leyline::Topology& topology,

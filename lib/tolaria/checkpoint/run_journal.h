@@ -17,11 +17,8 @@ class RunJournal {
   // Reads the newest file; earlier ones only if that file does not begin with a segment record.
   RunJournal(base::FileSystem& files, const std::string& path, std::uint64_t file_bytes = storage::kJournalFileBytes);
 
-  // Appends a JSON object as text. See the same functions of storage::JournalWriter.
+  // Appends a JSON object as text. See storage::JournalWriter::append.
   void append(const std::string& json_text);
-  void append_unsynced(const std::string& json_text);
-  void sync() { journal_.sync(); }
-  bool is_synced() const { return journal_.is_synced(); }
 
   bool is_file_full() const { return journal_.bytes() >= file_bytes_; }
   // Directly after the record of a checkpoint: begins a new file with the run's state at that point. See
@@ -29,8 +26,6 @@ class RunJournal {
   void begin_file(history::RunPlace place, const leyline::Topology& topology, const std::string& best_checkpoint);
 
  private:
-  void count(std::string_view json_text);
-
   std::uint64_t file_bytes_;
   storage::JournalWriter journal_;
   std::uint64_t records_ = 0;  // of the whole journal

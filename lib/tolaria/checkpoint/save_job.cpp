@@ -8,23 +8,17 @@ namespace {
 
 using Urgency = ImageToSave::Urgency;
 
-// What is superseded makes room first. The space that was kept goes to the last save, and to a run's first.
-bool make_room(CheckpointStore& store, bool may_take_kept, SaveResult& result) {
-  if (store.has_superseded() && store.settle().empty()) return true;
-  if (!may_take_kept || store.kept_space() == 0) return false;
-  result.released = store.give_up_space();
-  return true;
-}
-
+// Where the disk is full, the space that was kept goes to the last save, and to a run's first.
 CheckpointStore::Published publish(CheckpointStore& store, const ImageToSave& job, SaveResult& result) {
   const bool may_take_kept = job.urgency == Urgency::kLast || store.entries().empty();
-  for (;;) {
-    try {
-      return store.publish(job.image, job.rank);
-    } catch (const base::IoError& error) {
-      if (!error.out_of_space() || !make_room(store, may_take_kept, result)) throw;
-    }
+  try {
+    return store.publish(job.image, job.rank);
+  } catch (const base::IoError& error) {
+    if (!may_take_kept || !error.out_of_space()) throw;
+    result.released = store.give_up_space();
+    if (result.released == 0) throw;
   }
+  return store.publish(job.image, job.rank);
 }
 
 void perform(CheckpointStore& store, const ImageToSave& job, SaveResult& result) {
@@ -43,7 +37,6 @@ void perform(CheckpointStore& store, const ImageToSave& job, SaveResult& result)
   result.bytes = published.bytes;
   result.not_deleted = published.not_deleted;
   result.not_rotated = published.not_rotated;
-  if (job.urgency == Urgency::kLast && result.not_deleted.empty()) result.not_deleted = store.settle();
   if (job.urgency == Urgency::kOrdinary && published.bytes > 0 && result.not_reserved.empty()) {
     result.not_reserved = store.keep_space(published.bytes);
   }

@@ -1,6 +1,5 @@
 #include "storage/journal.h"
 
-#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
@@ -84,62 +83,6 @@ TEST_CASE("what an append promised survives when any call fails") { fail_every_c
 TEST_CASE("what an append promised survives a kill anywhere") { kill_at_every_call(CountedAppends().scenario()); }
 TEST_CASE("what an append promised survives a power loss anywhere") {
   lose_power_at_every_call(CountedAppends().scenario());
-}
-
-TEST_CASE("a record that was not synced survives a kill, and a power loss once something after it was synced") {
-  const Records all = {"one", "two", "three", "four"};
-  std::size_t written = 0;
-  std::size_t durable = 0;
-  const FaultScenario scenario = {[&](FaultyFileSystem&) { written = durable = 0; },
-                                  [&](FaultyFileSystem& files) {
-                                    JournalWriter writer(files, kPath);
-                                    writer.append(all[0]);
-                                    durable = written = 1;
-                                    writer.append_unsynced(all[1]);
-                                    CHECK_FALSE(writer.is_synced());
-                                    written = 2;
-                                    writer.append(all[2]);
-                                    CHECK(writer.is_synced());
-                                    durable = written = 3;
-                                    writer.append_unsynced(all[3]);
-                                    written = 4;
-                                    writer.sync();
-                                    durable = 4;
-                                  },
-                                  [&](FaultyFileSystem& files, Outcome outcome) {
-                                    const Records found = read_all(files);
-                                    CHECK(found.size() >= durable);
-                                    CHECK(found.size() <= all.size());
-                                    CHECK(std::ranges::equal(found, std::span(all).first(found.size())));
-                                    if (outcome == Outcome::kDone) CHECK(found == all);
-                                  }};
-  fail_every_call(scenario);
-  lose_power_at_every_call(scenario);
-  const FaultScenario killed = {scenario.prepare, scenario.act,
-                                [&](FaultyFileSystem& files, Outcome) { CHECK(read_all(files).size() >= written); }};
-  kill_at_every_call(killed);
-}
-
-TEST_CASE("after a failed sync nothing is trusted that was written since the last one") {
-  FaultyFileSystem files;
-  JournalWriter writer(files, kPath);
-  writer.append("one");
-  writer.append_unsynced("two");
-  files.fail_call(1, EIO);
-  CHECK_THROWS_AS(writer.sync(), IoError);
-  CHECK(writer.is_synced());
-  writer.append("three");
-  CHECK(read_all(files) == Records{"one", "three"});
-}
-
-TEST_CASE("a new file of the journal makes the records of the one before durable") {
-  FaultyFileSystem files;
-  JournalWriter writer(files, kPath);
-  writer.append("one");
-  writer.append_unsynced("two");
-  writer.rotate("three");
-  files.lose_power(PowerLoss::kDropAll);
-  CHECK(read_all(files) == Records{"one", "two", "three"});
 }
 
 TEST_CASE("a writer goes on after a failed append, and leaves no trace of it") {

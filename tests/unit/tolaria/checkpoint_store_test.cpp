@@ -425,22 +425,19 @@ TEST_CASE("whatever fails while a checkpoint is published, the old one or the ne
       [](FaultyFileSystem& files) {
         auto store = open_store(files, keeping(1, true));
         store.publish(small_image(2), Rank::kBest);
-        store.publish(small_image(3), Rank::kOrdinary);
-        store.settle();
       },
       [](FaultyFileSystem& files, Outcome outcome) {
         const auto epoch = restored(files);
-        CHECK((epoch >= 1 && epoch <= 3));
-        if (outcome == Outcome::kDone) CHECK(epoch == 3);
+        CHECK((epoch == 1 || epoch == 2));
+        if (outcome == Outcome::kDone) CHECK(epoch == 2);
         for (const auto& entry : list_checkpoints(files, kFolder)) CHECK(read_checkpoint(files, entry.path));
 
         // A new process goes on: leftovers are gone, the next save works, and one is kept.
         storage::remove_leftovers(files, kFolder);
         auto store = open_store(files, keeping(1, true));
-        store.publish(small_image(4), Rank::kBest);
-        CHECK(store.settle().empty());
-        CHECK(files.names_in(kFolder) == std::vector<std::string>{"epoch-0004-step-000000040"});
-        CHECK(best_checkpoint(files, kFolder, kJournal) == "epoch-0004-step-000000040");
+        store.publish(small_image(3), Rank::kBest);
+        CHECK(files.names_in(kFolder) == std::vector<std::string>{"epoch-0003-step-000000030"});
+        CHECK(best_checkpoint(files, kFolder, kJournal) == "epoch-0003-step-000000030");
       }};
   fail_every_call(scenario);
   kill_at_every_call(scenario);

@@ -32,17 +32,17 @@ using Handover = CheckpointWriter::Handover;
 constexpr char kFolder[] = "/run/checkpoints";
 constexpr char kJournal[] = "/run/journal";
 
-CheckpointStore open_store(FaultyFileSystem& files, int keep_last = 5) {
+CheckpointStore open_store(FaultyFileSystem& files) {
   storage::ensure_folder(files, kFolder);
-  return {files, kFolder, kJournal, keeping(keep_last, true)};
+  return {files, kFolder, kJournal, keeping(5, true)};
 }
 
 struct Writing {
   FaultyFileSystem files;
   CheckpointWriter writer;
 
-  explicit Writing(base::Duration deadline = std::chrono::seconds(80), int keep_last = 5)
-      : writer(open_store(files, keep_last), base::Clock(), deadline) {}
+  explicit Writing(base::Duration deadline = std::chrono::seconds(80))
+      : writer(open_store(files), base::Clock(), deadline) {}
   // Submits and waits for the one result.
   SaveResult save(CheckpointImage image) {
     REQUIRE(writer.submit(std::move(image), Rank::kOrdinary) == Handover::kTaken);
@@ -92,35 +92,6 @@ TEST_CASE("a full disk is a result, and when there is space again the next save 
   it.files.limit_bytes(UINT64_MAX);
   CHECK(it.save(small_image(3)).path.ends_with("epoch-0003-step-000000030"));
   CHECK(it.writer.checkpoints().size() == 2);
-}
-
-TEST_CASE("the files of what is superseded wait for the next save, and not long where none comes") {
-  Writing it(std::chrono::seconds(80), 1);
-  const auto begin = std::chrono::steady_clock::now();
-  it.save(small_image(1));
-  it.save(small_image(2));
-  const bool no_second_passed = elapsed(begin) < std::chrono::seconds(1);
-  if (no_second_passed) CHECK(it.files.names_in(kFolder).size() == 2);
-  while (it.files.names_in(kFolder).size() > 1 && elapsed(begin) < std::chrono::seconds(30)) {
-    std::this_thread::sleep_for(milliseconds(20));
-  }
-  CHECK(it.files.names_in(kFolder) == std::vector<std::string>{"epoch-0002-step-000000020"});
-}
-
-TEST_CASE("on a full disk the files of what is superseded make room, and the space for the last save stays") {
-  Writing it(std::chrono::seconds(80), 1);
-  it.writer.keep_space(1000);
-  it.save(small_image(1));
-  const auto one = it.files.used_bytes();
-  const auto second = it.save(small_image(2));
-  const std::uint64_t of_a_record = 300;
-  REQUIRE(second.bytes > of_a_record);
-  it.files.limit_bytes(it.files.used_bytes() + of_a_record);
-  const auto third = it.save(small_image(3));
-  INFO(third.problem);
-  CHECK(third.path.ends_with("epoch-0003-step-000000030"));
-  CHECK(third.released == 0);
-  CHECK(it.files.used_bytes() >= one);
 }
 
 TEST_CASE("a disk that hangs makes the next save wait its deadline, and no longer") {
