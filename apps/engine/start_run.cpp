@@ -124,6 +124,8 @@ tolaria::ResumePoint resume(const OpenRun& open, Workbench& bench, const RunConf
   keep_normaliser(bench, from);
   require_epochs_left(from.progress, history::settings_at(bench.config, changes, from.progress.epoch + 1), path);
   if (!from.unchecked.empty()) nissa::log::warning(from.unchecked);
+  if (from.progress.epoch > static_cast<std::uint32_t>(config.epochs))
+    nissa::log::warning(no_epochs_left(from.progress.epoch, config, "esper train --resume " + path));
   keep_config(open, config);
   return from;
 }

@@ -19,6 +19,7 @@
 #include "engine/train_report.h"
 #include "engine/trusted_programs.h"
 #include "engine/workbench.h"
+#include "history/bundle_config.h"
 #include "kasmina/network/network_tensors.h"
 #include "lanes/step_runner.h"
 #include "nissa/log.h"
@@ -87,6 +88,17 @@ tolaria::RunOutcome interrupted_on_the_way() {
           {}};
 }
 
+// The bundle of the step that went wrong, if it left one.
+void name_bundle(const OpenRun& open, tolaria::RunOutcome& outcome) {
+  if (outcome.kind != tolaria::RunOutcome::Kind::kDiverged) return;
+  try {
+    const std::string bundle = history::newest_bundle(open.files, open.folder.path);
+    if (!bundle.empty()) outcome.reason += "; to find the operation where it began: esper repro " + bundle;
+  } catch (const base::IoError& error) {
+    nissa::log::warning(std::string("the bundles cannot be listed: ") + error.what());
+  }
+}
+
 // Trains to the end, or to a reason to stop.
 FinishedRun train(const TrainRequest& request, Workbench& bench, const OpenRun& open,
                   std::unique_ptr<Composition> begun) {
@@ -101,6 +113,7 @@ FinishedRun train(const TrainRequest& request, Workbench& bench, const OpenRun& 
     outcome = run_epochs(*composed, open);
   }
   if (outcome.back) outcome = interrupted_on_the_way();
+  name_bundle(open, outcome);
   end_in_time(bench.config, static_cast<int>(tolaria::exit_code_of(outcome)),
               "the run in " + open.folder.path + " is over");
   Composition& composition = *composed;

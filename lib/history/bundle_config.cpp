@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/text/problem.h"
@@ -25,6 +26,21 @@ void require_bundle(base::FileSystem& files, const std::string& bundle) {
 }  // namespace
 
 std::string bundle_name(std::int64_t step) { return fmt::format("step-{:09}", step); }
+
+bool is_bundle_name(std::string_view name) {
+  constexpr std::string_view kPrefix = "step-";
+  return name.starts_with(kPrefix) && name.find_first_not_of("0123456789", kPrefix.size()) == std::string_view::npos;
+}
+
+std::string newest_bundle(base::FileSystem& files, const std::string& run_folder) {
+  const std::string folder = run_folder + "/" + kBundlesFolder;
+  if (files.kind_of(folder) != base::PathKind::kFolder) return {};
+  std::string newest;
+  for (const auto& entry : files.list(folder)) {
+    if (is_bundle_name(entry.name)) newest = std::max(newest, entry.name);
+  }
+  return newest.empty() ? newest : folder + "/" + newest;
+}
 
 config::LoadedConfig read_config_of_bundle(const std::string& bundle) {
   storage::ConfinedFileSystem files(bundle, storage::Owner::kAnyone);

@@ -1,9 +1,11 @@
 #pragma once
-// The configuration that a bundle keeps: the run's, as it held in the bundle's step. Any thread.
+// The bundles of a run, and the configuration that each keeps: the run's, as it held in the bundle's step. Any thread.
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
+#include "base/file_system.h"
 #include "config/loading/load.h"
 
 namespace esper::history {
@@ -14,6 +16,12 @@ inline constexpr const char* kBundlesFolder = "bundles";
 std::string bundle_name(std::int64_t step);
 // What says of a folder that it is a bundle.
 inline constexpr const char* kBundleStepFile = "step.json";
+
+// Whether an entry of that folder is a bundle: not one that is being written.
+bool is_bundle_name(std::string_view name);
+
+// The path of the bundle of the last step that went wrong; empty if the run has none. Throws IoError.
+std::string newest_bundle(base::FileSystem& files, const std::string& run_folder);
 
 // An imported network's programs are the run's, two folders above. Throws ConfigError with all problems, IoError, and
 // Error: kConfig where `bundle` is none, kCheckpoint where these programs are not there.

@@ -49,7 +49,11 @@ void remove_all(FileSystem& file_system, const std::string& path) {
     return;
   } catch (const IoError& error) {
     if (error.error_number() == ENOENT) return;
-    if (error.error_number() != ENOTEMPTY && error.error_number() != EEXIST) throw;
+    if (error.error_number() != ENOTEMPTY && error.error_number() != EEXIST) {
+      // On a read-only file system, or in a folder that may not be written to, removing nothing fails, too.
+      if (file_system.kind_of(path) == base::PathKind::kNothing) return;
+      throw;
+    }
   }
   for (const auto& entry : file_system.list(path)) remove_all(file_system, path + "/" + entry.name);
   file_system.remove(path);

@@ -138,6 +138,7 @@ TEST_CASE("a step that overflows is walked back to the operation that made the f
   CHECK(finished.exit_code == 4);
   const auto bundles = bundles_of(room.run("run"));
   REQUIRE_FALSE(bundles.empty());
+  CHECK_THAT(finished.err, ContainsSubstring("esper repro " + bundles.back().string() + "\n"));
   const Finished again = repro(bundles.front());
   INFO(again.out << again.err);
   CHECK(again.exit_code == 0);

@@ -211,6 +211,9 @@ TEST_CASE("a run goes on for more epochs as if it had been meant to from the sta
   // Nothing is left to do, and nothing is done.
   REQUIRE(resume(room.run("short")).exit_code == 0);
   check_equal(without_forecasts(record_of(room.run("short"))), expected);
+  const Finished past = resume(room.run("short"), {"epochs=12"});
+  CHECK(past.exit_code == 0);
+  CHECK_THAT(past.err, ContainsSubstring("no epochs left to train: the run is at epoch 14 of 12; add epochs: "));
 }
 
 TEST_CASE(

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "storage/checksum.h"
+#include "storage/file_tools.h"
 #include "storage/published_folder.h"
 #include "storage/real_file_system.h"
 #include "support/temporary_folder.h"
@@ -180,6 +181,16 @@ TEST_CASE("what is removed is there whole or not at all, whatever fails") {
   fail_every_call(scenario);
   kill_at_every_call(scenario);
   lose_power_at_every_call(scenario);
+}
+
+TEST_CASE("where nothing can be removed, nothing to remove is no error; anything else is") {
+  FaultyFileSystem files;
+  files.put("there", "");
+  files.fail_call(1, EROFS);
+  CHECK_NOTHROW(remove_all(files, "nothing"));
+  CHECK(files.fault_happened());
+  files.fail_call(1, EROFS);
+  CHECK_THROWS_AS(remove_all(files, "there"), base::IoError);
 }
 
 TEST_CASE("nothing is no error to remove, in no folder either") {
