@@ -26,9 +26,6 @@ using step::Microbatch;
 
 namespace {
 
-// While lanes are timed against each other, bits change to and fro.
-constexpr int kSteadySteps = 16;
-
 constexpr auto kDrillDelay = std::chrono::seconds(2);
 
 BadStep bad_step(std::int64_t step, const step::StepState& state, const std::string& tensor) {
@@ -135,20 +132,6 @@ std::optional<BadStep> EpochTrainer::run_step(const std::vector<Microbatch>& mic
   return bad;
 }
 
-// Steps that are trained again after a return must have the bits that they had, or a run that was killed meanwhile
-// would go on differently.
-void EpochTrainer::keep_after_change_of_bits() {
-  if (runner_.bits() != bits_) {
-    bits_ = runner_.bits();
-    steady_steps_ = 0;
-    is_copy_old_ = true;
-    return;
-  }
-  if (!is_copy_old_ || ++steady_steps_ < kSteadySteps) return;
-  good_state_.keep();
-  is_copy_old_ = false;
-}
-
 // On a card a step is only queued when it returns.
 void EpochTrainer::wait_for_device() const {
   if (run_.facts.device.is_cuda()) device::cuda().synchronize(run_.facts.device.index());
@@ -204,8 +187,7 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   begin_epoch();
   spoilt_.clear();
   const bool can_go_back = !good_state_.has_growing_seeds();
-  is_copy_old_ = false;  // it is of the end of the epoch before, or of the return to it
-  steady_steps_ = 0;
+  steady_bits_.copied();  // at the end of the epoch before, or of the return to it
   TrainedEpoch trained;
   std::vector<Microbatch> microbatches;
   // The process's first epoch is that of lanes that are tried.
@@ -229,7 +211,10 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
     if (run_.kernel_trace != nullptr) {
       run_.kernel_trace->step_over(run_.progress.batch == run_.facts.batches_per_epoch);
     }
-    if (can_go_back && is_whole(microbatches)) keep_after_change_of_bits();
+    if (can_go_back && is_whole(microbatches) && steady_bits_.wants_copy(runner_.bits())) {
+      good_state_.keep();
+      steady_bits_.copied();
+    }
     if (base::Interrupt::requested() != 0) return std::nullopt;
     const bool is_worth_saving = spoilt_.empty() && run_.progress.safety.suspect_epochs == 0;
     if (run_.saver.is_due_after_step() && is_worth_saving) save();

@@ -14,6 +14,7 @@
 #include "tolaria/run/trained_epoch.h"
 #include "tolaria/safety/good_state.h"
 #include "tolaria/safety/governor.h"
+#include "tolaria/safety/steady_bits.h"
 #include "tolaria/safety/step_bundles.h"
 #include "tolaria/safety/step_recorder.h"
 
@@ -52,7 +53,6 @@ class EpochTrainer {
   std::optional<BadStep> run_step(const std::vector<step::Microbatch>& microbatches,
                                   const std::vector<step::Microbatch>& used, std::int64_t steps_left);
   void wait_for_device() const;
-  void keep_after_change_of_bits();
   void save();
   bool is_whole(const std::vector<step::Microbatch>& microbatches) const;
   std::int64_t steps_left(const std::vector<step::Microbatch>& microbatches) const;
@@ -67,10 +67,8 @@ class EpochTrainer {
   StepRecorder recorder_;
   std::optional<BadStep> bad_step_;
   std::string spoilt_;
-  std::uint64_t bits_ = 0;    // of the last step
+  SteadyBits steady_bits_;
   bool has_trained_ = false;  // an epoch, in this process
-  int steady_steps_ = 0;      // with the same bits, since they changed
-  bool is_copy_old_ = false;  // the copy to go back to is from before a change of bits
 };
 
 }  // namespace esper::tolaria
