@@ -156,10 +156,15 @@ TEST_CASE("two thousand runs are listed in under 0.2 s") {
     fs::create_directories(copy.parent_path());
     fs::copy(room.run("real"), copy, fs::copy_options::recursive | fs::copy_options::create_hard_links);
   }
+#ifdef __SANITIZE_ADDRESS__
+  constexpr double kMost_s = 2;  // with it everything takes several times as long
+#else
+  constexpr double kMost_s = 0.2;
+#endif
   // The machine may be busy: the best of many tries is what the code takes.
   double best_s = 1e9;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-  while (best_s > 0.2 && std::chrono::steady_clock::now() < deadline) {
+  while (best_s > kMost_s && std::chrono::steady_clock::now() < deadline) {
     const auto start = std::chrono::steady_clock::now();
     const auto found = runs::refresh({}, {room.path / "many"});
     best_s = std::min(best_s, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
@@ -167,7 +172,7 @@ TEST_CASE("two thousand runs are listed in under 0.2 s") {
     REQUIRE(std::ranges::count(found.runs, runs::RunState::kFinished, &runs::RunRecord::state) == 2000);
   }
   std::cout << "two thousand runs: " << best_s << " s\n";
-  CHECK(best_s < 0.2);
+  CHECK(best_s < kMost_s);
 }
 
 }  // namespace esper::test::runs_test
