@@ -43,6 +43,11 @@ struct Room {
   }
 };
 
+std::uint64_t now_ms() {
+  const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(base::Clock().now());
+  return static_cast<std::uint64_t>(now.count());
+}
+
 }  // namespace
 
 TEST_CASE("an emergency rises only, is told once a level, and a good epoch ends it") {
@@ -103,9 +108,8 @@ TEST_CASE("other processes see the level, its time and its reason; it goes with 
     CHECK(seen[1] == 2);
     std::uint64_t ms = 0;
     std::memcpy(&ms, seen.data() + 2, sizeof ms);
-    const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(base::Clock().now()).count();
-    CHECK(ms <= static_cast<std::uint64_t>(now));
-    CHECK(ms + 60'000 > static_cast<std::uint64_t>(now));
+    CHECK(ms <= now_ms());
+    CHECK(ms + 60'000 > now_ms());
     CHECK(seen[10] == 52);
     CHECK(seen.substr(11) == std::string(52, 'a') + '\0');
 
@@ -114,7 +118,7 @@ TEST_CASE("other processes see the level, its time and its reason; it goes with 
     REQUIRE(late.size() == 16);
     CHECK(late[0] == 1);
     std::memcpy(&ms, late.data() + 8, sizeof ms);
-    CHECK(ms <= static_cast<std::uint64_t>(now));
+    CHECK(ms <= now_ms());
     emergency.end_good_epoch();
     CHECK(shared_bytes(config.signal_name) == std::string(64, '\0'));
   }
