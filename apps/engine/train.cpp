@@ -93,7 +93,7 @@ void name_bundle(const OpenRun& open, tolaria::RunOutcome& outcome) {
   if (outcome.kind != tolaria::RunOutcome::Kind::kDiverged) return;
   try {
     const std::string bundle = history::newest_bundle(open.files, open.folder.path);
-    if (!bundle.empty()) outcome.reason += "; to find the operation where it began: esper repro " + bundle;
+    if (!bundle.empty()) outcome.reason += "; to run its last bad step again: esper repro " + bundle;
   } catch (const base::IoError& error) {
     nissa::log::warning(std::string("the bundles cannot be listed: ") + error.what());
   }
@@ -113,9 +113,9 @@ FinishedRun train(const TrainRequest& request, Workbench& bench, const OpenRun& 
     outcome = run_epochs(*composed, open);
   }
   if (outcome.back) outcome = interrupted_on_the_way();
-  name_bundle(open, outcome);
   end_in_time(bench.config, static_cast<int>(tolaria::exit_code_of(outcome)),
               "the run in " + open.folder.path + " is over");
+  name_bundle(open, outcome);
   Composition& composition = *composed;
   const tolaria::Run& run = composition.run();
   auto summary = tolaria::summarize(run, outcome, open.folder.path);
