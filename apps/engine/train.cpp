@@ -88,12 +88,12 @@ tolaria::RunOutcome interrupted_on_the_way() {
           {}};
 }
 
-// The bundle of the step that went wrong, if it left one.
+// The newest bundle. It may be of an earlier bad step: a run keeps the first few, and one may fail to be written.
 void name_bundle(const OpenRun& open, tolaria::RunOutcome& outcome) {
   if (outcome.kind != tolaria::RunOutcome::Kind::kDiverged) return;
   try {
     const std::string bundle = history::newest_bundle(open.files, open.folder.path);
-    if (!bundle.empty()) outcome.reason += "; to run its last bad step again: esper repro " + bundle;
+    if (!bundle.empty()) outcome.reason += "; to run the step of its newest bundle again: esper repro " + bundle;
   } catch (const base::IoError& error) {
     nissa::log::warning(std::string("the bundles cannot be listed: ") + error.what());
   }

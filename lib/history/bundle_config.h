@@ -20,7 +20,7 @@ inline constexpr const char* kBundleStepFile = "step.json";
 // Whether an entry of that folder is a bundle: not one that is being written.
 bool is_bundle_name(std::string_view name);
 
-// The path of the bundle of the last step that went wrong; empty if the run has none. Throws IoError.
+// The path of the bundle of the latest step among those there are; empty if the run has none. Throws IoError.
 std::string newest_bundle(base::FileSystem& files, const std::string& run_folder);
 
 // An imported network's programs are the run's, two folders above. Throws ConfigError with all problems, IoError, and
