@@ -48,12 +48,17 @@ void begin_anew(Workbench& bench) {
   begin_with_weights(bench);
 }
 
-// A fork without seeds is another network than its parent: it has no figures to end with before it trained.
-void require_epochs_left(const tolaria::RunProgress& progress, const RunConfig& config, const std::string& path) {
-  if (progress.validation || progress.epoch < static_cast<std::uint32_t>(config.epochs)) return;
-  throw base::Error(base::ExitCode::kConfig,
-                    no_epochs_left(progress.epoch, config, "esper train --resume " + path) +
-                        "; this fork has not been trained yet; to measure it as it is: esper evaluate " + path);
+// settings: those of the next epoch. A fork without seeds is another network than its parent: it has no figures to end
+// with before it trained.
+void check_epochs_left(const tolaria::RunProgress& progress, const RunConfig& settings, const std::string& path) {
+  const auto epochs = static_cast<std::uint32_t>(settings.epochs);
+  if (progress.epoch < epochs) return;
+  const std::string text = no_epochs_left(progress.epoch, settings, "esper train --resume " + path);
+  if (!progress.validation) {
+    throw base::Error(base::ExitCode::kConfig,
+                      text + "; this fork has not been trained yet; to measure it as it is: esper evaluate " + path);
+  }
+  if (progress.epoch > epochs) nissa::log::warning(text);
 }
 
 bool holds(FileSystem& files, const std::string& path, const std::string& text) {
@@ -122,10 +127,8 @@ tolaria::ResumePoint resume(const OpenRun& open, Workbench& bench, const RunConf
     begin_anew(bench);
   }
   keep_normaliser(bench, from);
-  require_epochs_left(from.progress, history::settings_at(bench.config, changes, from.progress.epoch + 1), path);
+  check_epochs_left(from.progress, history::settings_at(bench.config, changes, from.progress.epoch + 1), path);
   if (!from.unchecked.empty()) nissa::log::warning(from.unchecked);
-  if (from.progress.epoch > static_cast<std::uint32_t>(config.epochs))
-    nissa::log::warning(no_epochs_left(from.progress.epoch, config, "esper train --resume " + path));
   keep_config(open, config);
   return from;
 }

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 
 #include "base/text/problem.h"
@@ -12,10 +13,12 @@
 namespace esper::history {
 namespace {
 
+using base::PathKind;
+
 void require_bundle(base::FileSystem& files, const std::string& bundle) {
-  const bool is_folder = files.kind_of(bundle) == base::PathKind::kFolder;
+  const bool is_folder = files.kind_of(bundle) == PathKind::kFolder;
   for (const char* const file : {kBundleStepFile, kRunConfigFile}) {
-    if (is_folder && files.kind_of(bundle + "/" + file) == base::PathKind::kFile) continue;
+    if (is_folder && files.kind_of(bundle + "/" + file) == PathKind::kFile) continue;
     throw base::Error(base::ExitCode::kConfig,
                       fmt::format("{} is not a bundle: there is no {} in it; a run writes bundles into its folder {} "
                                   "(RUN/{}/{}) when a step goes wrong",
@@ -27,19 +30,25 @@ void require_bundle(base::FileSystem& files, const std::string& bundle) {
 
 std::string bundle_name(std::int64_t step) { return fmt::format("step-{:09}", step); }
 
-bool is_bundle_name(std::string_view name) {
+std::optional<std::int64_t> bundle_step(std::string_view name) {
   constexpr std::string_view kPrefix = "step-";
-  return name.starts_with(kPrefix) && name.find_first_not_of("0123456789", kPrefix.size()) == std::string_view::npos;
+  if (!name.starts_with(kPrefix)) return {};
+  std::int64_t step = -1;
+  std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), step);
+  if (step < 0 || bundle_name(step) != name) return {};
+  return step;
 }
 
 std::string newest_bundle(base::FileSystem& files, const std::string& run_folder) {
   const std::string folder = run_folder + "/" + kBundlesFolder;
-  if (files.kind_of(folder) != base::PathKind::kFolder) return {};
-  std::string newest;
-  for (const auto& entry : files.list(folder)) {
-    if (is_bundle_name(entry.name)) newest = std::max(newest, entry.name);
+  if (files.kind_of(folder) != PathKind::kFolder) return {};
+  std::optional<std::int64_t> newest;
+  for (const auto& [name, kind] : files.list(folder)) {
+    const bool is_bundle =
+        kind == PathKind::kFolder && files.kind_of(folder + "/" + name + "/" + kBundleStepFile) == PathKind::kFile;
+    if (is_bundle) newest = std::max(newest, bundle_step(name));
   }
-  return newest.empty() ? newest : folder + "/" + newest;
+  return newest ? folder + "/" + bundle_name(*newest) : "";
 }
 
 config::LoadedConfig read_config_of_bundle(const std::string& bundle) {

@@ -2,6 +2,7 @@
 // The bundles of a run, and the configuration that each keeps: the run's, as it held in the bundle's step. Any thread.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,10 +18,11 @@ std::string bundle_name(std::int64_t step);
 // What says of a folder that it is a bundle.
 inline constexpr const char* kBundleStepFile = "step.json";
 
-// Whether an entry of that folder is a bundle: not one that is being written.
-bool is_bundle_name(std::string_view name);
+// The step of such a name; nothing for other names, as that of a bundle that is being written.
+std::optional<std::int64_t> bundle_step(std::string_view name);
 
-// The path of the bundle of the latest step among those there are; empty if the run has none. Throws IoError.
+// The path of the bundle of the latest step among those there are; empty if the run has none. Other folders and files
+// are passed over, whatever their names. Throws IoError.
 std::string newest_bundle(base::FileSystem& files, const std::string& run_folder);
 
 // An imported network's programs are the run's, two folders above. Throws ConfigError with all problems, IoError, and

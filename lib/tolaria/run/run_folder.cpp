@@ -58,7 +58,7 @@ void remove_leftovers(FileSystem& files, const RunFolder& folder) {
   const std::string bundles = folder.path + "/" + history::kBundlesFolder;
   if (files.kind_of(bundles) == PathKind::kFolder) {
     storage::remove_leftovers_under_lock(files, bundles,
-                                         [](std::string_view name) { return name.starts_with("step-"); });
+                                         [](std::string_view name) { return history::bundle_step(name).has_value(); });
   }
   const std::string changes = history::changes_folder(folder.path);
   if (files.kind_of(changes) != PathKind::kFolder) return;

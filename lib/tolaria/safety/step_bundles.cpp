@@ -44,7 +44,7 @@ std::string StepBundles::folder() const { return run_folder_ + "/" + history::kB
 bool StepBundles::has_room_for(std::int64_t step) {
   if (files_.kind_of(folder()) != base::PathKind::kFolder) return true;
   const auto entries = files_.list(folder());
-  const auto is_bundle = [](const auto& entry) { return history::is_bundle_name(entry.name); };
+  const auto is_bundle = [](const auto& entry) { return history::bundle_step(entry.name).has_value(); };
   return static_cast<std::size_t>(std::ranges::count_if(entries, is_bundle)) < kMostBundles &&
          std::ranges::find(entries, history::bundle_name(step), &base::FolderEntry::name) == entries.end();
 }

@@ -151,6 +151,20 @@ TEST_CASE(
   check_equal(record_of(run), expected, Telemetry::kMayLack);
 }
 
+TEST_CASE("a run that was given more epochs while it trained has these, not its run file's") {
+  const RunRoom room;
+  const auto run = room.run("run");
+  const Words fixed{"policy.kind=none", "growth.enabled=false", "epochs=3"};
+  REQUIRE(train(room.write("small.yaml", growing_config()), run, fixed).exit_code == 0);
+  REQUIRE(set(run, {"epochs=6"}).exit_code == 0);
+  for (int i = 0; i < 2; ++i) {
+    const Finished resumed = resume(run);
+    CHECK(resumed.exit_code == 0);
+    CHECK_FALSE(ContainsSubstring("no epochs left").match(resumed.err));
+    CHECK(read_json(run / "summary.json")["epochs"] == 6);
+  }
+}
+
 TEST_CASE("where the list of accepted settings is damaged nothing is trained") {
   const Trained it;
   const auto run = it.changed();

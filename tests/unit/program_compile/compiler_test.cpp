@@ -25,13 +25,6 @@ CompileOutcome outcome_of(Compiler& compiler, const CompileRequest& request) {
   return *outcome;
 }
 
-// A job that fails at once, with this reason.
-CompileRequest failing(const std::string& reason) {
-  auto request = Service::request(0);
-  request.source += "raise RuntimeError('" + reason + "')\n";
-  return request;
-}
-
 pid_t the_worker() {
   const auto groups = worker_groups();
   REQUIRE(groups.size() == 1);
@@ -202,7 +195,7 @@ TEST_CASE("a compiler that hangs: cancelling, the end of the compiler, a killed 
   const auto is_called = [&] { return std::filesystem::exists(called); };
 
   SECTION("cancelling stops the job and not the worker, the end of the compiler both") {
-    CHECK(outcome_of(compiler, failing("the worker is there")).failure == CompileFailure::kFailed);
+    CHECK(outcome_of(compiler, Service::failing(0, "the worker is there")).failure == CompileFailure::kFailed);
     const pid_t group = the_worker();
 
     const auto running = Service::request(1), waiting = Service::request(2);
@@ -251,26 +244,26 @@ TEST_CASE("a job's deadline counts processor time, by the clock it may take long
   Service service;
   service.settings.deadline = seconds(1);
   auto& compiler = service.start();
-  auto slow = failing("nothing was stopped");
+  auto slow = Service::failing(0, "nothing was stopped");
   slow.source = "import time\ntime.sleep(2)\n" + slow.source;  // as on a machine that is busy with something else
   CHECK(outcome_of(compiler, slow).reason.find("nothing was stopped") != std::string::npos);
   const pid_t worker = the_worker();
 
-  auto busy = failing("nothing was stopped");
+  auto busy = Service::failing(0, "nothing was stopped");
   busy.source = "while True: pass\n" + busy.source;
   const auto used_up = outcome_of(compiler, busy);
   CHECK(used_up.failure == CompileFailure::kTimeout);
   CHECK(used_up.reason == "it used more than 1 s of CPU time (step.compile.deadline)");
 
   // What it started counts too, as soon as it runs.
-  auto child = failing("nothing was stopped");
+  auto child = Service::failing(0, "nothing was stopped");
   child.source = "import subprocess\nsubprocess.run(['/bin/sh', '-c', 'while :; do :; done'])\n" + child.source;
   CHECK(outcome_of(compiler, child).reason == used_up.reason);
 
   CHECK(the_worker() == worker);
 
   service.settings.wall_deadline = seconds(3);
-  auto hanging = failing("nothing was stopped");
+  auto hanging = Service::failing(0, "nothing was stopped");
   hanging.source = "import time\ntime.sleep(3000)\n" + hanging.source;
   const auto late = outcome_of(service.start(), hanging);
   CHECK(late.failure == CompileFailure::kTimeout);
@@ -283,7 +276,7 @@ namespace {
 
 // A job that makes a file which is kept for all jobs of the machine, by this code at its place, and then fails.
 CompileRequest keeping(const Service& service, const std::string& code) {
-  auto request = failing("what was kept was made");
+  auto request = Service::failing(0, "what was kept was made");
   const std::string folder = service.folder.path();
   request.source = "import os, time, job\nfolder = '" + folder + "'\ndef make(path):\n" + code +
                    "    open(path, 'w').close()\n" +
@@ -338,14 +331,14 @@ TEST_CASE("a worker has this process's priority, or the lowest where training go
   const auto priority = GENERATE(WorkerPriority::kNormal, WorkerPriority::kBackground);
   Service service;
   service.settings.priority = priority;
-  service.start().submit(failing("done"));
+  service.start().submit(Service::failing(0, "done"));
   REQUIRE(comes_to([] { return !worker_groups().empty(); }));
   const int own = ::getpriority(PRIO_PROCESS, 0);
   const int expected = priority == WorkerPriority::kNormal ? own : 19;
   const auto worker = static_cast<id_t>(the_worker());
   CHECK(comes_to([&] { return ::getpriority(PRIO_PROCESS, worker) == expected; }));
   if (priority == WorkerPriority::kNormal) {  // for good
-    REQUIRE(service.compiler->wait(failing("done").key, test::kLongPatience));
+    REQUIRE(service.compiler->wait(Service::failing(0, "done").key, test::kLongPatience));
     CHECK(::getpriority(PRIO_PROCESS, worker) == own);
   }
 }

@@ -1,5 +1,8 @@
 // Also built with the thread sanitizer, by tests/tsan: it holds no torch, which is the worker's.
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <functional>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -9,13 +12,6 @@ namespace esper::program::compiler_threads_test {
 namespace {
 
 constexpr int kThreads = 4, kOfEach = 6;
-
-// A job that fails at once.
-CompileRequest failing(int n) {
-  auto request = Service::request(n);
-  request.source += "raise RuntimeError('as it should')\n";
-  return request;
-}
 
 void in_threads(const std::function<void(int thread)>& work) {
   std::vector<std::jthread> threads;
@@ -32,7 +28,7 @@ TEST_CASE("threads submit, cancel, wait and poll at once, and each program has o
   in_threads([&](int thread) {
     std::vector<std::string> keys;
     for (int i = 0; i < kOfEach; ++i) {
-      const auto request = failing(thread * kOfEach + i);
+      const auto request = Service::failing(thread * kOfEach + i);
       compiler.submit(request);
       if (i % 2 == 1) compiler.cancel(request.key);
       keys.push_back(request.key);
@@ -51,7 +47,7 @@ TEST_CASE("threads submit, cancel, wait and poll at once, and each program has o
   std::mutex mutex;
   std::multiset<std::string> submitted, polled;
   in_threads([&](int thread) {
-    const auto request = failing(1000 + thread);
+    const auto request = Service::failing(1000 + thread);
     {
       const std::scoped_lock lock(mutex);
       submitted.insert(request.key);
@@ -68,7 +64,7 @@ TEST_CASE("threads submit, cancel, wait and poll at once, and each program has o
   CHECK(polled == submitted);
 
   in_threads([&](int thread) {
-    for (int i = 0; i < kOfEach; ++i) compiler.submit(failing(2000 + thread * kOfEach + i));
+    for (int i = 0; i < kOfEach; ++i) compiler.submit(Service::failing(2000 + thread * kOfEach + i));
   });
   service.compiler.reset();  // with most of them waiting
   CHECK(worker_groups().empty());

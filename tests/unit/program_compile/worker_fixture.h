@@ -115,6 +115,13 @@ struct Service {
     return made;
   }
 
+  // A job that fails at once, with this reason.
+  static CompileRequest failing(int n, const std::string& reason = "as it should") {
+    auto made = request(n);
+    made.source += "raise RuntimeError('" + reason + "')\n";
+    return made;
+  }
+
   // An executable script in the folder.
   std::string script(const std::string& name, const std::string& text) {
     const std::string path = folder / name;
