@@ -104,6 +104,8 @@ std::unique_ptr<program::CompileService> make_compile_service(const config::RunC
   settings.device = device.is_cuda() ? "cuda " + device::cuda().facts(device.index()).name : "cpu";
   settings.card = device.is_cuda() ? device.index() : 0;
   settings.threads = at::get_num_threads();
+  settings.numerics.deterministic = config.device.deterministic && (device.is_cuda() || settings.threads > 1);
+  settings.numerics.tf32 = device.is_cuda() && config.device.tf32;
   settings.priority = priority;
   return std::make_unique<program::CompileService>(settings, program::CompileFolders{cache_dir, {}});
 }

@@ -1,6 +1,10 @@
 #include "device/precision.h"
 
+#include <ATen/Context.h>
 #include <ATen/autocast_mode.h>
+
+#include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "device/cuda_table.h"
@@ -46,5 +50,49 @@ AutocastScope::~AutocastScope() {
   at::autocast::set_autocast_enabled(device_type_, former_enabled_);
   at::autocast::set_autocast_dtype(device_type_, former_dtype_);
 }
+
+namespace {
+
+using at::Float32Backend;
+using at::Float32Op;
+using at::Float32Precision;
+constexpr std::array kProducts{Float32Op::MATMUL, Float32Op::CONV, Float32Op::RNN};
+
+}  // namespace
+
+bool shortens_products(c10::Device device) {
+  const auto& context = at::globalContext();
+  if (device.is_cuda()) return context.allowTF32CuBLAS() || context.allowTF32CuDNN();
+  return std::ranges::any_of(kProducts, [&](Float32Op op) {
+    const auto precision = context.float32Precision(Float32Backend::MKLDNN, op);
+    return precision == Float32Precision::BF16 || precision == Float32Precision::TF32;
+  });
+}
+
+// By the functions that apply_settings calls: torch refuses to mix its two ways of setting CUDA's.
+WholeProducts::WholeProducts(c10::Device device) {
+  auto& context = at::globalContext();
+  if (device.is_cuda()) {
+    put_back_ = [&context, products = context.allowTF32CuBLAS(), convolutions = context.allowTF32CuDNN()] {
+      context.setAllowTF32CuBLAS(products);
+      context.setAllowTF32CuDNN(convolutions);
+    };
+    context.setAllowTF32CuBLAS(false);
+    context.setAllowTF32CuDNN(false);
+    return;
+  }
+  std::array<Float32Precision, kProducts.size()> former{};
+  for (std::size_t i = 0; i < kProducts.size(); ++i) {
+    former[i] = context.float32Precision(Float32Backend::MKLDNN, kProducts[i]);
+    context.setFloat32Precision(Float32Backend::MKLDNN, kProducts[i], Float32Precision::IEEE);
+  }
+  put_back_ = [&context, former] {
+    for (std::size_t i = 0; i < kProducts.size(); ++i) {
+      context.setFloat32Precision(Float32Backend::MKLDNN, kProducts[i], former[i]);
+    }
+  };
+}
+
+WholeProducts::~WholeProducts() { put_back_(); }
 
 }  // namespace esper::device

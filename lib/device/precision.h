@@ -4,6 +4,8 @@
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
+#include <functional>
+
 #include "config/device_config.h"
 
 namespace esper::device {
@@ -29,6 +31,23 @@ class AutocastScope {
   bool active_;
   bool former_enabled_ = false;
   c10::ScalarType former_dtype_ = c10::ScalarType::Float;
+};
+
+// Whether products of float32 may be computed from shorter numbers there: TF32 on CUDA, bf16 or TF32 on the CPU, where
+// somebody has told oneDNN so.
+bool shortens_products(c10::Device device);
+
+// While it lives products of float32 on that kind of device are computed from whole float32 numbers, in all threads of
+// the process. What a CUDA graph has captured stays as it is.
+class WholeProducts {
+ public:
+  explicit WholeProducts(c10::Device device);
+  ~WholeProducts();
+  WholeProducts(const WholeProducts&) = delete;
+  WholeProducts& operator=(const WholeProducts&) = delete;
+
+ private:
+  std::function<void()> put_back_;
 };
 
 }  // namespace esper::device

@@ -71,12 +71,17 @@ constexpr int kCardFactor = 2;
 constexpr int kWallFactor = 10;
 constexpr base::Duration kLongestDeadline = std::chrono::hours(1000);
 
+std::string text_of(const Numerics& numerics) {
+  return std::string(numerics.deterministic ? "deterministic " : "") + (numerics.tf32 ? "tf32" : "");
+}
+
 CompilerSettings compiler_settings(const CompileServiceSettings& settings, const CompileFolders& folders) {
   CompilerSettings result;
   result.python = settings.python;
   result.torch_version = settings.torch_version;
   result.device = settings.device.substr(0, settings.device.find(' '));
   result.card = settings.card;
+  result.numerics = settings.numerics;
   const bool is_cpu = result.device == "cpu";
   result.deadline = (is_cpu ? 1 : kCardFactor) * std::min<base::Duration>(settings.compile.deadline, kLongestDeadline);
   result.wall_deadline = kWallFactor * result.deadline;
@@ -113,6 +118,7 @@ std::string CompileService::key(const SymbolicProgram& program, const std::strin
   parts.torch_version = settings_.torch_version;
   parts.device = settings_.device;
   parts.instruction_set = instruction_set_;
+  parts.numerics = text_of(settings_.numerics);
   parts.threads = settings_.threads;
   parts.mode = base::name_of(settings_.compile.mode);
   parts.recipe = recipe;

@@ -22,7 +22,8 @@ struct CompileServiceSettings {
   std::string torch_version;  // of this process
   std::string device;         // "cpu", or kind and model of the accelerator: "cuda NVIDIA H100"
   int card = 0;               // which accelerator, as this process counts them
-  int threads = 1;            // inside one operator
+  Numerics numerics{};
+  int threads = 1;  // inside one operator
   WorkerPriority priority = WorkerPriority::kNormal;
 };
 

@@ -19,7 +19,7 @@ Trainee make(const Workload& workload, const std::string& name, config::Lane lan
 }
 
 std::string far_off(const Agreement& agreement) {
-  return fmt::format("after the same steps it differs by {:.3g} (allowed {:.3g})", agreement.worst,
+  return fmt::format("after the same steps it differs by {:.3g} (allowed {:.3g})", agreement.difference,
                      agreement.tolerance);
 }
 
@@ -40,7 +40,7 @@ class Line {
     if (!trainee.refusal.empty()) return out_.refused.push_back({name, trainee.refusal});
     const Agreement agreement = compare(lane_trainee(workload_, config::Lane::kEager), trainee, workload_);
     if (!agreement.holds()) return out_.refused.push_back({name, far_off(agreement)});
-    out_.disagreement[name] = agreement.worst;
+    out_.disagreement[name] = agreement.difference;
     out_.counts[name] = count_step(trainee.step, kCountedSteps, workload_.bench.device);
     trainee.name = name;
     contenders.push_back(contender_of(std::move(trainee), workload_.bench.device));

@@ -28,7 +28,7 @@ struct Measurement {
   std::vector<std::string> lanes, peers;  // names in `rows`
   std::map<std::string, std::string> optimizers;  // of peers
   std::vector<Refused> refused;
-  std::map<std::string, double> disagreement;          // of each lane with the first, see Agreement::worst
+  std::map<std::string, double> disagreement;          // of each lane with the first, see Agreement::difference
   std::map<std::string, StepCounts> counts;            // by lane
   nlohmann::json settings, peer_settings;              // compute_settings(); the latter null: no peer ran
   std::optional<device::MemoryFigures> device_memory;  // after all rows, which share the allocator; empty on the CPU

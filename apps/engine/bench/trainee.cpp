@@ -2,6 +2,8 @@
 
 #include <torch/types.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "base/names.h"
 #include "device/rng.h"
@@ -83,7 +85,8 @@ Trainee nudged_trainee(const Workload& workload) {
   return lane_trainee(workload, config::Lane::kEager, std::move(model), workload.steps);
 }
 
-// The largest difference of two parameters after the same steps, over the largest movement of any.
+// Agreement::difference. The norm, not the largest element: AdamW makes a whole step of a gradient that is all
+// rounding, so one element of a right program may be off by as much as it moved.
 double apart(const Trainee& a, const Trainee& b, const Workload& workload) {
   const auto start = a.parameters();
   for (const Trainee* trainee : {&a, &b}) {
@@ -92,12 +95,12 @@ double apart(const Trainee& a, const Trainee& b, const Workload& workload) {
   }
   const auto left = a.parameters(), right = b.parameters();
   ESPER_CHECK(left.size() == right.size(), "two networks with different parameters are compared");
-  double difference = 0, moved = 0;
+  double difference = 0, moved = 0;  // squares
   for (std::size_t i = 0; i < start.size(); ++i) {
-    difference = std::max(difference, left[i].sub(right[i]).abs().max().item<double>());
-    moved = std::max(moved, left[i].sub(start[i]).abs().max().item<double>());
+    difference += left[i].sub(right[i]).square().sum().item<double>();
+    moved += left[i].sub(start[i]).square().sum().item<double>();
   }
-  return difference / std::max(moved, kTinyMovement);
+  return std::sqrt(difference) / std::max(std::sqrt(moved), kTinyMovement);
 }
 
 }  // namespace

@@ -31,9 +31,9 @@ Contender contender_of(Trainee trainee, torch::Device device);
 
 // How far two trainees are apart after the same steps.
 struct Agreement {
-  double worst = 0;      // largest difference of two parameters, over the largest movement of any
-  double tolerance = 0;  // of this precision and this network
-  bool holds() const { return worst <= tolerance; }
+  double difference = 0;  // L2 norm of the difference of all parameters, over that of the first one's change
+  double tolerance = 0;   // of this precision and this network
+  bool holds() const { return difference <= tolerance; }
 };
 // Steps both; each should be fresh. Random operators draw from the same seed; lanes may number their draws differently,
 // so with dropout the comparison is as coarse as the noise of a step. A network that carries a rounding error of its

@@ -50,11 +50,11 @@ ExpectedLane make_compiled_lane(const LaneRequest& request) {
     step->graph = setup.capture.capture(model, example, setup.device,
                                         [&compiled = *step](Batch microbatches) { compiled.run(microbatches); });
   }
-  if (step->graph != nullptr) {
-    return Lane(
-        config::Lane::kCompiled, [step](Batch microbatches) { step->graph->run(microbatches); }, std::move(loaded));
-  }
-  return Lane(config::Lane::kCompiled, [step](Batch microbatches) { step->run(microbatches); }, std::move(loaded));
+  const auto uncaptured = [step](Batch microbatches) { step->run(microbatches); };
+  if (step->graph == nullptr) return Lane(config::Lane::kCompiled, uncaptured, std::move(loaded));
+  return Lane(
+      config::Lane::kCompiled, [step](Batch microbatches) { step->graph->run(microbatches); }, std::move(loaded),
+      uncaptured);
 }
 
 }  // namespace esper::lanes

@@ -26,8 +26,10 @@ ExpectedLane make_graph_lane(const LaneRequest& request) {
   step->graph = setup.capture.capture(model, example, setup.device,
                                       [&replay = step->replay](auto microbatches) { replay.run(microbatches); });
   if (step->graph == nullptr) return failure("the step cannot be captured");
-  return Lane(config::Lane::kGraph,
-              [step](std::span<const step::Microbatch> microbatches) { step->graph->run(microbatches); });
+  using Batch = std::span<const step::Microbatch>;
+  return Lane(
+      config::Lane::kGraph, [step](Batch microbatches) { step->graph->run(microbatches); }, {},
+      [step](Batch microbatches) { step->replay.run(microbatches); });
 }
 
 }  // namespace esper::lanes

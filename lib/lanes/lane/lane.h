@@ -25,10 +25,13 @@ class Lane {
   using Step = std::function<void(std::span<const step::Microbatch>)>;
 
   // step: one training step; owns the tensors that it runs on. loaded: set if the lane runs a compiled program.
+  // uncaptured: the same step where `step` replays a CUDA graph of it; empty where it does not.
   // release_intermediates: may be empty.
-  Lane(config::Lane kind, Step step, LoadedProgram loaded = {}, std::function<void()> release_intermediates = {})
+  Lane(config::Lane kind, Step step, LoadedProgram loaded = {}, Step uncaptured = {},
+       std::function<void()> release_intermediates = {})
       : kind_(kind),
         step_(std::move(step)),
+        uncaptured_(std::move(uncaptured)),
         release_intermediates_(std::move(release_intermediates)),
         loaded_(std::move(loaded)) {}
   Lane(Lane&&) = default;
@@ -36,6 +39,11 @@ class Lane {
 
   // Runs one training step. The microbatches have the shapes of the example that the lane was made for.
   void run(std::span<const step::Microbatch> microbatches) const { step_(microbatches); }
+
+  // The same as one operation after the other: with torch's settings as they are now, which a graph has frozen.
+  void run_uncaptured(std::span<const step::Microbatch> microbatches) const {
+    (uncaptured_ ? uncaptured_ : step_)(microbatches);
+  }
 
   // Gives memory back to the system that the lane needs again only in its next run.
   void release_intermediates() const {
@@ -52,14 +60,14 @@ class Lane {
 
   // Releases its memory. The lane cannot run afterwards; kind() and key() stay valid.
   void release() {
-    step_ = nullptr;
+    step_ = uncaptured_ = nullptr;
     release_intermediates_ = nullptr;
     loaded_.package = nullptr;
   }
 
  private:
   config::Lane kind_;
-  Step step_;
+  Step step_, uncaptured_;
   std::function<void()> release_intermediates_;
   LoadedProgram loaded_;
 };

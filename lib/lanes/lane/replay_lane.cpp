@@ -24,7 +24,7 @@ ExpectedLane make_replay_lane(const LaneRequest& request) {
   auto step = std::make_shared<ReplayStep>(program, request.model, request.example);
   return Lane(
       config::Lane::kReplay, [step](std::span<const step::Microbatch> microbatches) { step->run(microbatches); }, {},
-      [step] { step->release_intermediates(); });
+      {}, [step] { step->release_intermediates(); });
 }
 
 }  // namespace esper::lanes

@@ -16,6 +16,7 @@ std::string cache_key(const KeyParts& parts) {
                            std::to_string(parts.threads), parts.mode, parts.recipe, parts.program}) {
     text += fmt::format("{}:{}", part.size(), part);
   }
+  if (!parts.numerics.empty()) text += parts.numerics;
   const auto first = storage::hash64(storage::bytes_of(text));
   const auto second = storage::hash64(storage::bytes_of("esper" + text));
   return storage::hex64(first) + storage::hex64(second);

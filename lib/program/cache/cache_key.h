@@ -17,6 +17,7 @@ struct KeyParts {
   int threads = 1;              // Inductor bakes the number in
   std::string mode;             // default | reduce-overhead | max-autotune
   std::string recipe;           // empty: the key of a choice among recipes (PackageCache::recall_choice)
+  std::string numerics{};       // torch's settings that the code depends on; may be empty
 };
 
 // 32 lower-case hexadecimal digits.

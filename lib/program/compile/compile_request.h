@@ -12,6 +12,13 @@
 
 namespace esper::program {
 
+// torch's settings in this process that the code of a program depends on; compiled under others it could compute by
+// other rules than eager.
+struct Numerics {
+  bool deterministic = false;  // no sums whose order changes from run to run (atomic additions)
+  bool tf32 = false;           // float32 products on a card may be computed in TF32
+};
+
 struct CompileRequest {
   std::string key;     // 32 hexadecimal digits (cache_key); names the entry in the cache
   std::string source;  // Python: INPUTS and step() over torch.ops.aten (program/python_text)

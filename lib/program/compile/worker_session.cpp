@@ -183,6 +183,8 @@ WorkerAnswer WorkerSession::compile(const CompileRequest& request, const Interru
                         {"recipe", request.recipe},
                         {"mode", request.mode},
                         {"device", settings_.device},
+                        {"deterministic", settings_.numerics.deterministic},
+                        {"tf32", settings_.numerics.tf32},
                         {"threads", request.threads},
                         {"effort", base::name_of(request.effort)},
                         {"mac_key", crypto::hex_of(mac_key_)},

@@ -27,6 +27,7 @@ struct CompilerSettings {
   std::string torch_version;   // of this process; a worker with another is refused. Empty: not compared
   std::string device = "cpu";  // cpu | cuda: what the programs are for
   int card = 0;                // for cuda: which one, as this process counts them
+  Numerics numerics{};
   // Processor time of one compilation: of the worker's child and of all that it starts. What is made once on a machine,
   // headers above all, is not counted, nor is what comes before the child could begin: for a card, to import torch.
   base::Duration deadline = std::chrono::seconds(120);

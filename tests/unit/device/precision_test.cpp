@@ -1,6 +1,11 @@
 #include "device/precision.h"
 
+#include <ATen/Context.h>
+
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+
+#include "device/facts.h"
 
 namespace esper::device::precision_test {
 namespace {
@@ -61,6 +66,28 @@ TEST_CASE("a parameter that changed between two scopes is cast anew") {
     weight.mul_(3.0);
   }
   CHECK(first_element() == 6.0F);
+}
+
+// On a processor that has no units for bf16 oneDNN computes in float32 all the same.
+TEST_CASE("products of float32 are whole inside the scope, and as before it afterwards") {
+  const c10::Device cpu(kCpu);
+  auto& context = at::globalContext();
+  const auto precision = [&] { return context.float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL); };
+  const auto factor = torch::full({256, 256}, 1.0F + 1.0F / 1024);  // not a bf16 number
+  const auto corner = [&] { return torch::matmul(factor, factor).index({0, 0}).item<float>(); };
+  const float whole = corner();
+  CHECK_FALSE(shortens_products(cpu));
+  context.setFloat32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL, at::Float32Precision::BF16);
+  CHECK(shortens_products(cpu));
+  {
+    const WholeProducts scope(cpu);
+    CHECK_FALSE(shortens_products(cpu));
+    CHECK(corner() == whole);
+  }
+  CHECK(precision() == at::Float32Precision::BF16);
+  CHECK(shortens_products(cpu));
+  if (std::ranges::count(host_facts().instruction_sets, "avx512_bf16") > 0) CHECK(corner() != whole);
+  context.setFloat32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL, at::Float32Precision::NONE);
 }
 
 }  // namespace

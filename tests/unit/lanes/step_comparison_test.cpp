@@ -2,8 +2,11 @@
 
 #include "lanes/shape/step_comparison.h"
 
+#include <ATen/Context.h>
+
 #include <catch2/catch_test_macros.hpp>
 
+#include "device/precision.h"
 #include "lanes/prepared_lane.h"
 #include "support/call_counter.h"
 #include "support/failing_allocator.h"
@@ -137,6 +140,87 @@ TEST_CASE("a lane that promises eager's bits and has others is rejected, however
   const auto wrong = difference_of(compiled, 2);
   REQUIRE(wrong);
   CHECK((wrong->tensor == first && wrong->difference > wrong->tolerance));
+}
+
+namespace {
+
+using Verdict = lanes::CheckResult::Verdict;
+
+// Products of float32 on the CPU from bf16 numbers, as TF32 is on a GPU.
+struct ShortProducts {
+  ShortProducts() { set(at::Float32Precision::BF16); }
+  ~ShortProducts() { set(at::Float32Precision::NONE); }
+  ShortProducts(const ShortProducts&) = delete;
+  static void set(at::Float32Precision precision) {
+    at::globalContext().setFloat32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL, precision);
+  }
+};
+
+// Comparisons of eager's step with one whose change is larger by `off` of it: always, or where products are short.
+struct OffLane {
+  enum class When { kAlways, kInShortProducts };
+  OffLane(double off, When when)
+      : off_(off), when_(when), lane_(Lane::kCompiled, [this](auto) { step(); }, {nullptr, "key", 1}) {}
+  OffLane(const OffLane&) = delete;
+
+  Verdict compare() {
+    const lanes::LaneServices services;
+    const config::StepConfig config;
+    lanes::LaneFigures figures;
+    lanes::GraphCapture capture(0, services.emit);
+    const lanes::LaneContext context{*model_,  config,  torch::kCPU, step::training_forward(model_->network),
+                                     services, figures, capture};
+    return lanes::compare_with_eager(context, lane_, near_misses_, batch_, [&] { eager(); }).verdict;
+  }
+
+ private:
+  void eager() { step::train_step(model_->state, model_->settings, batch_, step::training_forward(model_->network)); }
+  void step() {
+    const bool is_off = when_ == When::kAlways || device::shortens_products(torch::kCPU);
+    const torch::NoGradGuard no_grad;
+    torch::Tensor parameter = model_->state.parameters.front().detach();
+    const torch::Tensor before = parameter.clone();
+    {
+      const torch::AutoGradMode grad(true);
+      eager();
+    }
+    if (is_off) parameter.add_(parameter.sub(before), off_);
+  }
+
+  const LaneCase case_ = lane_cases().front();
+  std::unique_ptr<step::Model> model_ = make_model(case_);
+  std::vector<step::Microbatch> batch_ = make_batches(case_, 1);
+  double off_;
+  When when_;
+  lanes::Lane lane_;
+  int near_misses_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a step that differs a little where products are short is compared in whole ones, which decide") {
+  constexpr double kOff = 0.05;
+  using When = OffLane::When;
+  SECTION("whole products anyway: it differs too much") {
+    CHECK(OffLane(kOff, When::kAlways).compare() == Verdict::kRejected);
+  }
+  SECTION("only the short products differ") {
+    const ShortProducts products;
+    OffLane lane(kOff, When::kInShortProducts);
+    CHECK(lane.compare() == Verdict::kUndecided);
+    CHECK(lane.compare() == Verdict::kSame);
+    CHECK(device::shortens_products(torch::kCPU));
+  }
+  SECTION("it differs in whole products too") {
+    const ShortProducts products;
+    OffLane lane(kOff, When::kAlways);
+    for (int n = 1; n < lanes::kMostNearMisses; ++n) CHECK(lane.compare() == Verdict::kUndecided);
+    CHECK(lane.compare() == Verdict::kRejected);
+  }
+  SECTION("it differs by much, whatever it is in whole products") {
+    const ShortProducts products;
+    CHECK(OffLane(0.5, When::kInShortProducts).compare() == Verdict::kRejected);
+  }
 }
 
 TEST_CASE("a rare shape is compared too, at its first step in every interval of check_every") {

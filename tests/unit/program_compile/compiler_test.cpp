@@ -343,6 +343,17 @@ TEST_CASE("a worker has this process's priority, or the lowest where training go
   }
 }
 
+TEST_CASE("a program is compiled under the settings of this process") {
+  const bool deterministic = GENERATE(false, true);
+  Service service;
+  service.settings.numerics.deterministic = deterministic;
+  auto request = Service::request(0);
+  request.source += "raise RuntimeError(f'deterministic: {torch.are_deterministic_algorithms_enabled()}')\n";
+  const auto outcome = outcome_of(service.start(), request);
+  INFO(outcome.reason);
+  CHECK(outcome.reason.find(deterministic ? "deterministic: True" : "deterministic: False") != std::string::npos);
+}
+
 TEST_CASE("a job over its memory limit is stopped") {
   Service service;
   service.settings.memory_limit_mb = 100;

@@ -60,7 +60,7 @@ struct MemoryCache {
 
 TEST_CASE("a key depends on every part and on where parts end") {
   const KeyParts base = {"p", "t", "d", "i", 1, "m", "r"};
-  auto parts = std::vector<KeyParts>(8, base);
+  auto parts = std::vector<KeyParts>(9, base);
   parts[1].program = "q";
   parts[2].torch_version = "u";
   parts[3].device = "e";
@@ -68,6 +68,7 @@ TEST_CASE("a key depends on every part and on where parts end") {
   parts[5].threads = 2;
   parts[6].mode = "n";
   parts[7].recipe = "s";
+  parts[8].numerics = "o";
   parts.push_back({"p", "td", "", "i", 1, "m", "r"});
   std::set<std::string> keys;
   for (const auto& part : parts) {

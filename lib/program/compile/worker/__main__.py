@@ -7,6 +7,7 @@ itself. Nothing that it starts has the channel: standard input and output are /d
 a compiler that talks, or torch, cannot break the protocol.
 
   in   {"job": 1, "source": ..., "recipe": ..., "mode": ..., "device": ..., "threads": 1, "effort": "quick",
+        "deterministic": true, "tf32": false,
         "memory_limit_mb": 4096, "deadline_s": 120, "wall_deadline_s": 1200, "mac_key": HEX}    one at a time, all for
                                                       the device that the worker was started for
        {"cancel": 1}

@@ -88,6 +88,15 @@ toolchain.install(lambda: build)
 inductor.cpp.cxx = (toolchain.compiler(),)
 
 
+def set_numerics(request):
+    """As in the process that will run the program. Inductor takes atomic additions or not by it, products in TF32 or
+    not, and times its choices under it."""
+    torch.use_deterministic_algorithms(request["deterministic"])
+    torch.utils.deterministic.fill_uninitialized_memory = False
+    if request["device"] != "cpu":
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = request["tf32"]
+
+
 def load(source):
     names = {}
     exec(compile(source, "<program>", "exec"), names)
@@ -160,6 +169,7 @@ def compile_program(request, job_folder, store, report):
     if request["device"] != "cpu":
         torch.zeros(1, device=request["device"])
         report({"ready": True})
+    set_numerics(request)
     recipes.for_all(request["device"])
     request["source"] = recipes.RECIPES[request["recipe"]](request["source"])
     torch.set_num_threads(request["threads"])

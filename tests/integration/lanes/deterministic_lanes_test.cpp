@@ -1,0 +1,80 @@
+// With several threads a compiled step has the same bits in each run, where the run is to be deterministic.
+#include <ATen/Context.h>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "integration/lanes/lane_room.h"
+#include "lanes/lane/step_external_tensors.h"
+
+namespace esper::test::deterministic_lanes_test {
+
+using namespace esper;
+using namespace esper::tests;
+
+namespace {
+
+constexpr int kThreads = 2, kRepetitions = 30;
+
+// As a run sets the process up.
+class DeterministicThreads {
+ public:
+  DeterministicThreads() {
+    at::set_num_threads(kThreads);
+    at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+    at::globalContext().setDeterministicFillUninitializedMemory(false);
+  }
+  ~DeterministicThreads() {
+    at::globalContext().setDeterministicAlgorithms(false, /*warn_only=*/false);
+    at::set_num_threads(threads_);
+  }
+  DeterministicThreads(const DeterministicThreads&) = delete;
+
+ private:
+  int threads_ = at::get_num_threads();
+};
+
+// Each character occurs some thirty times in a batch: its row of the embedding is the sum of as many gradients.
+LaneCase text() {
+  LaneCase transformer = lane_case("text", config::HostKind::kTransformer, leyline::tokens_shape(64, 65), 32);
+  transformer.config.host.layers = transformer.config.host.segments = 1;
+  transformer.config.host.embedding = 64;
+  transformer.config.host.heads = 4;
+  return transformer;
+}
+
+std::vector<torch::Tensor> state_of(const step::Model& model) {
+  std::vector<torch::Tensor> state;
+  for (const auto& [name, tensor] : step::named_tensors(model.state)) state.push_back(tensor.detach().clone());
+  return state;
+}
+
+}  // namespace
+
+TEST_CASE("a compiled step of several threads has the same bits each time") {
+  const DeterministicThreads threads;
+  auto settings = compile_service_settings();
+  settings.threads = kThreads;
+  settings.numerics.deterministic = true;
+  const LaneRoom room;
+  program::CompileService compile_service(settings, {LaneRoom::cache(), {}});
+  const LaneCase c = text();
+  const auto model = make_model(c);
+  const auto batch = make_batches(c, 1);
+  const auto lane = lanes::prepare_lane(*model, config::Lane::kCompiled, batch, torch::kCPU, &compile_service,
+                                        c.config.step, [](const auto&) {});
+  INFO(lane.refusal);
+  REQUIRE(lane.step);
+  const lanes::StepSnapshot start(*model, torch::kCPU);
+  lane.step(batch);
+  const auto first = state_of(*model);
+  int differing = 0;
+  for (int n = 0; n < kRepetitions; ++n) {
+    start.restore();
+    lane.step(batch);
+    const auto again = state_of(*model);
+    differing += std::ranges::equal(first, again, [](const auto& a, const auto& b) { return a.equal(b); }) ? 0 : 1;
+  }
+  CHECK(differing == 0);
+}
+
+}  // namespace esper::test::deterministic_lanes_test

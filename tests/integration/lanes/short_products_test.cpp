@@ -1,0 +1,57 @@
+// Where products of float32 are shortened a right program differs from eager by more than rounding, and is used.
+#include <ATen/Context.h>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "device/facts.h"
+#include "integration/lanes/lane_room.h"
+
+namespace esper::test::short_products_test {
+
+using namespace esper;
+using namespace esper::tests;
+using config::Lane;
+
+namespace {
+
+// oneDNN computes from bf16 numbers, as cuDNN and cuBLAS compute from TF32's.
+struct ShortProducts {
+  ShortProducts() { set(at::Float32Precision::BF16); }
+  ~ShortProducts() { set(at::Float32Precision::NONE); }
+  ShortProducts(const ShortProducts&) = delete;
+  static void set(at::Float32Precision precision) {
+    for (const auto op : {at::Float32Op::CONV, at::Float32Op::MATMUL}) {
+      at::globalContext().setFloat32Precision(at::Float32Backend::MKLDNN, op, precision);
+    }
+  }
+};
+
+bool has_units() { return std::ranges::count(device::host_facts().instruction_sets, "avx512_bf16") > 0; }
+
+LaneCase images() {
+  LaneCase cnn = lane_case("images", config::HostKind::kCnn, leyline::image_shape(3, 32, 32, 10), 128);
+  cnn.config.host.blocks = 6;
+  cnn.config.host.pool_layers = 5;
+  cnn.config.host.base_channels = 16;
+  cnn.config.training.optimizer.momentum = 0.9;
+  return cnn;
+}
+
+}  // namespace
+
+TEST_CASE("a convolutional network's program is used where products are short") {
+  if (!has_units()) SKIP("this processor has no units for bf16");
+  const ShortProducts products;
+  const LaneRoom room;
+  const LaneCase c = images();
+  LaneRun run(c, Lane::kCompiled, &LaneRoom::compile_service());
+  run.steps(20, c, 1);
+  for (const auto& event : run.events_named("tolaria.lane_refused")) {
+    UNSCOPED_INFO(event.attributes.at("reason")
+                  << " in " << event.attributes.at("tensor") << " by " << event.attributes.at("difference"));
+  }
+  CHECK(run.steps_in(Lane::kCompiled) > 10);
+  CHECK(run.figures().checks > 1);  // the first one alone would have refused it
+}
+
+}  // namespace esper::test::short_products_test
