@@ -1,5 +1,5 @@
 """Whether a run was what it was asked to be: gpu_run_check.py RUN LANE. It trained on a GPU, took steps in that lane
-(any: in whichever), and reported no fallback. Ends with 0, or prints what is wrong and ends with 1."""
+(any: in whichever), validation ran as a graph where steps do, and no fallback was reported. Ends with 0, or prints what is wrong and ends with 1."""
 
 import json
 import sys
@@ -14,7 +14,7 @@ def packets(folder):
 
 
 def main(folder, lane):
-    steps, problems, device = {}, [], ""
+    steps, validation, problems, device = {}, {}, [], ""
     for packet in packets(folder):
         for event in packet.get("events", []):
             name = event["description"]
@@ -24,13 +24,17 @@ def main(folder, lane):
         for metric in packet.get("metrics", []):
             if metric["name"] == "tolaria.step.lane_steps_total":
                 steps[metric["attributes"]["lane"]] = metric["value"]
-    print(f"{device}, steps by lane: {steps}")
+            if metric["name"] == "tolaria.validation.lane_batches_total":
+                validation[metric["attributes"]["lane"]] = metric["value"]
+    print(f"{device}, steps by lane: {steps}, batches of validation: {validation}")
     if not device.startswith("cuda"):
         problems.append(f"it trained on {device or 'nothing'}")
     # Eager's steps are counted only beside others.
     right = set(steps) <= {"eager"} if lane == "eager" else lane == "any" or steps.get(lane)
     if not right:
         problems.append(f"no step ran in lane {lane}")
+    if lane not in ("eager", "replay") and not validation.get("graph"):
+        problems.append("no batch of validation ran as a graph")
     for problem in problems:
         print(problem)
     return 1 if problems else 0

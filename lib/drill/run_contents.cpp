@@ -44,7 +44,8 @@ constexpr std::array kOfProcess = std::to_array<std::string_view>({"kasmina.comm
                                                                    "tolaria.rollback.",
                                                                    "tolaria.step.",
                                                                    "tolaria.timeout.",
-                                                                   "tolaria.train."});
+                                                                   "tolaria.train.",
+                                                                   "tolaria.validation.lane_batches_total"});
 constexpr std::array kTimes = std::to_array<std::string_view>({"_ms", "_us", "_per_s"});
 constexpr std::string_view kEpochPacket = "tolaria.training.loss";  // only packets of epochs have it
 // Events that follow from the training alone.

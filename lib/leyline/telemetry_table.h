@@ -440,6 +440,7 @@ inline constexpr std::array kTable{
     counter("tolaria.training.steps_total", "count", "optimizer steps since the start of the run"),
     gauge("tolaria.validation.accuracy", "ratio", "validation accuracy after the epoch"),
     gauge("tolaria.validation.f1", "ratio", "validation F1, mean over classes or labels (docs/tasks.md)"),
+    counter("tolaria.validation.lane_batches_total", "count", "batches of validation run by each lane", "lane"),
     histogram("tolaria.validation.latency_ms", "ms", "wall time of the validation pass"),
     gauge("tolaria.validation.loss", "loss", "mean loss over the validation samples after the epoch"),
     gauge("tolaria.validation.mae", "target", "regression: mean absolute error over the validation targets"),

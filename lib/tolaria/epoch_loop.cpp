@@ -76,7 +76,9 @@ class EpochLoop {
  public:
   explicit EpochLoop(Run& run)
       : run_(run),
-        evaluation_{run.model, run.data.validation, run.data.train, run.facts, run.ledger},
+        forward_(run.model, run.facts.config.step, run.facts.device,
+                 [&run](leyline::TelemetryEvent event) { run.outbox.emit(std::move(event)); }),
+        evaluation_{run.model, run.data.validation, run.data.train, run.facts, run.ledger, &forward_},
         log_(run.model, run.progress, run.outbox, run.saver),
         end_(run.facts, run.progress, run.saver, run.outbox),
         safety_(evaluation_, run.progress, run.saver, run.outbox, end_),
@@ -113,6 +115,7 @@ class EpochLoop {
   const config::RunConfig& config() const { return run_.facts.config; }
 
   Run& run_;
+  lanes::EvaluationForward forward_;
   Evaluation evaluation_;
   LifecycleLog log_;
   RunEnd end_;

@@ -25,11 +25,11 @@ bool GraphCapture::may(torch::Device device) const {
   return device.is_cuda() && failures_ < kMostFailures && lacks_of_memory_ < kMostLacksOfMemory;
 }
 
-std::shared_ptr<GraphedStep> GraphCapture::capture(const step::Model& model, std::span<const step::Microbatch> example,
-                                                   torch::Device device, const GraphedStep::Step& step) {
+template <class Make>
+auto GraphCapture::attempt(torch::Device device, const Make& make) -> decltype(make()) {
   try {
     if (base::fault::hit("lanes.capture")) throw program::CaptureFailure("capture", "fault point lanes.capture");
-    return std::make_shared<GraphedStep>(model, example, device, warm_ups_, step, figures_);
+    return make();
   } catch (const program::CaptureFailure& failure) {
     ++figures_->failures;
     ++(device::out_of_memory_message(failure).empty() ? failures_ : lacks_of_memory_);
@@ -42,6 +42,16 @@ std::shared_ptr<GraphedStep> GraphCapture::capture(const step::Model& model, std
     }
     return nullptr;
   }
+}
+
+std::shared_ptr<GraphedStep> GraphCapture::capture(const step::Model& model, std::span<const step::Microbatch> example,
+                                                   torch::Device device, const GraphedStep::Step& step) {
+  return attempt(device,
+                 [&] { return std::make_shared<GraphedStep>(model, example, device, warm_ups_, step, figures_); });
+}
+
+std::unique_ptr<program::Capture> GraphCapture::capture(torch::Device device, const std::function<void()>& function) {
+  return attempt(device, [&] { return std::make_unique<program::Capture>(device, function, warm_ups_); });
 }
 
 }  // namespace esper::lanes

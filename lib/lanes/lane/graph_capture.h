@@ -25,9 +25,15 @@ class GraphCapture {
   // The step as a graph; null if the capture failed, which is then reported. The model is unchanged.
   std::shared_ptr<GraphedStep> capture(const step::Model& model, std::span<const step::Microbatch> example,
                                        torch::Device device, const GraphedStep::Step& step);
+  // The same of a function that changes no state.
+  std::unique_ptr<program::Capture> capture(torch::Device device, const std::function<void()>& function);
   const GraphFigures& figures() const { return *figures_; }
 
  private:
+  // What `make` makes; null if that fails.
+  template <class Make>
+  auto attempt(torch::Device device, const Make& make) -> decltype(make());
+
   int warm_ups_;
   std::function<void(leyline::TelemetryEvent)> emit_;
   std::int64_t failures_ = 0, lacks_of_memory_ = 0;                           // with this structure

@@ -15,10 +15,12 @@ struct GraphFigures {
   std::int64_t captures = 0, replays = 0, failures = 0;
 };
 
+inline constexpr std::size_t kMostLanes = 8;
+using LaneCounts = std::array<std::int64_t, kMostLanes>;  // by Lane
+
 struct LaneFigures {
-  static constexpr std::size_t kMostLanes = 8;
-  config::Lane in_use = config::Lane::kEager;    // of the last step
-  std::array<std::int64_t, kMostLanes> steps{};  // by Lane
+  config::Lane in_use = config::Lane::kEager;  // of the last step
+  LaneCounts steps{};
   double warmup_ms = 0;                          // of the training thread: recording, planning, loading, checks
   double compile_ms = 0;                         // of the compiler's process, for the last program
   double eager_step_us = 0, steady_step_us = 0;  // medians of the last comparison of lanes

@@ -3,6 +3,7 @@
 
 #include "base/ledger/ledger.h"
 #include "data/loading/loader.h"
+#include "lanes/evaluation_forward.h"
 #include "step/model.h"
 #include "tolaria/run/run_facts.h"
 
@@ -14,6 +15,7 @@ struct Evaluation {
   data::Loader& train;  // training data, for the averaged model's batch statistics
   const RunFacts& facts;
   base::Ledger& ledger;
+  lanes::EvaluationForward* forward = nullptr;  // of the model as it runs; null: as written
 };
 
 }  // namespace esper::tolaria

@@ -44,12 +44,13 @@ void measure_contributions(const Evaluation& evaluation, std::uint32_t epoch, Ou
 }  // namespace
 
 Measurements measure_epoch(const Evaluation& evaluation, std::uint32_t epoch, Outbox& outbox, PerSample samples) {
-  const auto& [model, loader, train, facts, ledger] = evaluation;
+  const auto& [model, loader, train, facts, ledger, forward] = evaluation;
   const base::LedgerScope validating(ledger, base::Owner::kValidation);
   Measurements measured;
   const AveragedModel averaged(model, train, facts.config, facts.device);
   const auto begin = facts.clock.now();
-  measured.running = validation_pass(model, loader, facts.device, samples);
+  measured.running = validation_pass(model, loader, facts.device, samples, Figures::kAll, forward);
+  if (forward != nullptr) measured.batches = forward->batches();
   if (base::fault::hit("tolaria.validation_loss")) measured.running.loss = kDrillLoss;
   measured.running_ms = base::milliseconds(facts.clock.now() - begin);
   measured.interrupted = !measured.running.complete;

@@ -14,6 +14,7 @@ namespace esper::tolaria {
 struct Measurements {
   ValidationResult running;
   double running_ms = 0;                           // wall time of that pass
+  lanes::LaneCounts batches{};                     // of such passes so far, by the lane that ran them
   std::map<std::string, double> accuracy_without;  // by seed id, at alpha 0; if due
   std::map<std::string, double> accuracy_at_full;  // by seed id, at alpha 1
   Counterfactual counterfactual;

@@ -59,12 +59,12 @@ NextBatch batches_of(data::Loader& loader, torch::Device device) {
 }  // namespace
 
 ValidationResult validation_pass(const Model& model, data::Loader& loader, torch::Device device, PerSample samples,
-                                 Figures figures) {
-  const auto forward = [&](const torch::Tensor& inputs) {
-    return model.network.forward(inputs, kasmina::Mode::kEvaluate);
+                                 Figures figures, lanes::EvaluationForward* forward) {
+  const auto outputs_of = [&](const torch::Tensor& inputs) {
+    return forward != nullptr ? (*forward)(inputs) : model.network.forward(inputs, kasmina::Mode::kEvaluate);
   };
   const Scoring scoring = scoring_of(model.settings);
-  auto result = validate(batches_of(loader, device), forward,
+  auto result = validate(batches_of(loader, device), outputs_of,
                          {device, model.settings.compute_type, signalled, samples, scoring, figures});
   if (signalled()) result.complete = false;
   return result;
@@ -72,7 +72,7 @@ ValidationResult validation_pass(const Model& model, data::Loader& loader, torch
 
 StackedResult stacked_pass(const Evaluation& evaluation, const std::vector<kasmina::Configuration>& configurations,
                            const std::function<bool()>& should_stop) {
-  const auto& [model, loader, train, facts, ledger] = evaluation;
+  const auto& [model, loader, train, facts, ledger, forward] = evaluation;
   const auto plan = kasmina::plan_stacked(model.network.state(), configurations);
   const auto stop = [&] { return signalled() || (should_stop && should_stop()); };
   auto result = validate_stacked(

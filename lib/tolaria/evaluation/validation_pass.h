@@ -10,9 +10,10 @@
 
 namespace esper::tolaria {
 
-// Evaluates the network as it is.
+// Evaluates the network as it is. forward: of this model, not under a kasmina::AlphaOverride; null: as written.
 ValidationResult validation_pass(const step::Model& model, data::Loader& loader, torch::Device device,
-                                 PerSample samples = PerSample::kNotKept, Figures figures = Figures::kAll);
+                                 PerSample samples = PerSample::kNotKept, Figures figures = Figures::kAll,
+                                 lanes::EvaluationForward* forward = nullptr);
 
 // Evaluates many configurations of it at once. should_stop may be empty; it is polled in addition to signals.
 StackedResult stacked_pass(const Evaluation& evaluation, const std::vector<kasmina::Configuration>& configurations,

@@ -107,7 +107,7 @@ double steps_left(const RunFacts& facts, const RunProgress& progress) {
 
 void train(const Evaluation& evaluation, const RunProgress& progress, std::uint32_t epochs, TrainedControl& done) {
   using End = TrainedControl::End;
-  const auto& [model, data, batches, facts, ledger] = evaluation;
+  const auto& [model, data, batches, facts, ledger, forward] = evaluation;
   std::vector<SampleFigures> figures;
   const Excursion excursion(model, facts.device);
   ControlTrainer trainer(evaluation, progress, done.steps);
@@ -163,7 +163,7 @@ base::Expected<std::uint32_t, NoControl> check_control(const RunFacts& facts, co
 }
 
 TrainedControl train_control(const Evaluation& evaluation, const RunProgress& progress) {
-  const auto& [model, data, batches, facts, ledger] = evaluation;
+  const auto& [model, data, batches, facts, ledger, forward] = evaluation;
   const base::LedgerScope training(ledger, base::Owner::kControl);
   TrainedControl done;
   const auto length = check_control(facts, progress, model.network);

@@ -62,7 +62,7 @@ bool is_blended_out(const kasmina::Network& network, const std::string& seed_id)
 }
 
 ValidationResult validate_with(const Evaluation& evaluation, const SeedAlphas& alphas) {
-  const auto& [model, loader, train, facts, ledger] = evaluation;
+  const auto& [model, loader, train, facts, ledger, forward] = evaluation;
   std::deque<kasmina::AlphaOverride> overrides;
   for (const auto& [id, alpha] : alphas) overrides.emplace_back(model.network.state(), id, alpha);
   const AveragedModel averaged(model, train, facts.config, facts.device);

@@ -87,10 +87,14 @@ void add_settings(std::vector<MetricValue>& out, const RunView& run, const Train
   out.push_back(metric("tolaria.lr_controller.current_lr"_metric, trained.learning_rate));
 }
 
-void add_lanes(std::vector<MetricValue>& out, const LaneFigures& lanes) {
+void add_lanes(std::vector<MetricValue>& out, const LaneFigures& lanes, const lanes::LaneCounts& validation) {
   for (const Lane lane : {Lane::kEager, Lane::kReplay, Lane::kGraph, Lane::kCompiled}) {
-    if (lanes.steps_in(lane) == 0) continue;
     const std::string name(base::name_of(lane));
+    if (const auto batches = validation[static_cast<std::size_t>(lane)]; batches > 0) {
+      out.push_back(
+          metric("tolaria.validation.lane_batches_total"_metric, static_cast<double>(batches), {{"lane", name}}));
+    }
+    if (lanes.steps_in(lane) == 0) continue;
     out.push_back(metric("tolaria.step.lane"_metric, flag(lanes.in_use == lane), {{"lane", name}}));
     out.push_back(
         metric("tolaria.step.lane_steps_total"_metric, static_cast<double>(lanes.steps_in(lane)), {{"lane", name}}));
@@ -246,7 +250,7 @@ std::vector<MetricValue> epoch_metrics(const RunView& run, const EpochResults& r
   add_training(out, run, results);
   add_copies(out, run.facts.device, trained.copies);
   add_settings(out, run, trained);
-  if (config.step.lane != Lane::kEager) add_lanes(out, trained.lanes);
+  if (config.step.lane != Lane::kEager) add_lanes(out, trained.lanes, measured.batches);
   add_graphs(out, trained.lanes.graphs);
   add_validation(out, run, measured.running);
   add_times_and_growth(out, measured, figures, run.seeds);

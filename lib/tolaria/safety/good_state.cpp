@@ -38,7 +38,7 @@ constexpr auto kDrillDelay = std::chrono::milliseconds(200);
 // previous epoch's values apply, or without those, the values of the samples so far.
 ValidationResult validate_without(const std::vector<std::string>& seeds, const Evaluation& evaluation,
                                   const RunProgress& progress) {
-  const auto& [model, loader, train, facts, ledger] = evaluation;
+  const auto& [model, loader, train, facts, ledger, forward] = evaluation;
   const LedgerScope validating(ledger, Owner::kValidation);
   std::deque<kasmina::AlphaOverride> silent;
   for (const auto& id : seeds) silent.emplace_back(model.network.state(), id, 0.0);

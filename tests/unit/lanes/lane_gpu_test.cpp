@@ -5,8 +5,10 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "base/names.h"
+#include "device/precision.h"
 #include "device/rng.h"
 #include "device/settings.h"
+#include "lanes/evaluation_forward.h"
 #include "lanes/lane/step_external_tensors.h"
 #include "lanes/prepared_lane.h"
 #include "lanes/step_runner.h"
@@ -94,6 +96,35 @@ struct Runs {
 };
 
 }  // namespace
+
+TEST_CASE("on a card the forward of validation is a graph that has eager's output and waits for nothing") {
+  const auto gpu = gpu_or_skip();
+  const Deterministic deterministic(gpu);
+  constexpr std::int64_t kInEager = 3, kBatches = 7;
+  for (const LaneCase& c : cases_on_a_card()) {
+    CAPTURE(c.name);
+    const auto model = make_model(c, gpu);
+    std::vector<leyline::TelemetryEvent> events;
+    config::StepConfig config;
+    config.lane = Lane::kGraph;
+    lanes::EvaluationForward forward(*model, config, gpu,
+                                     [&](leyline::TelemetryEvent event) { events.push_back(event); });
+    const c10::InferenceMode inference;
+    const device::AutocastScope autocast(gpu.type(), c.compute);
+    for (std::uint64_t n = 0; n < kBatches; ++n) {
+      const torch::Tensor inputs = batches_on(gpu, c, 1, n).front().inputs;
+      for (const torch::Tensor& parameter : model->state.parameters) parameter.mul_(1.01);
+      const torch::Tensor expected = model->network.forward(inputs, kasmina::Mode::kEvaluate);
+      std::optional<NoHostWaits> refused;
+      if (static_cast<std::int64_t>(n) >= kInEager) refused.emplace();
+      const torch::Tensor output = forward(inputs);
+      refused.reset();
+      CHECK(at::equal(output, expected));
+    }
+    CHECK(events.empty());
+    CHECK(forward.batches()[static_cast<std::size_t>(Lane::kGraph)] == kBatches - kInEager);
+  }
+}
 
 TEST_CASE("on a card replay and graph do what eager does, on every network and in every precision") {
   const auto gpu = gpu_or_skip();

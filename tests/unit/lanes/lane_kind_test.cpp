@@ -16,7 +16,7 @@ using config::Lane;
 
 namespace {
 
-constexpr auto kCounted = static_cast<Lane>(lanes::LaneFigures::kMostLanes - 1);
+constexpr auto kCounted = static_cast<Lane>(lanes::kMostLanes - 1);
 std::int64_t counted_steps = 0;
 double wrong_by = 0;
 

@@ -1,0 +1,121 @@
+#include "lanes/evaluation_forward.h"
+
+#include <ATen/Context.h>
+
+#include <algorithm>
+
+#include "base/fault.h"
+#include "lanes/lane/failure_text.h"
+#include "leyline/telemetry.h"
+
+namespace esper::lanes {
+namespace {
+
+using LaneId = config::Lane;
+using leyline::event;
+using leyline::Level;
+using namespace leyline::literals;
+
+// The replay has eager's bits, but on a card where cuDNN chooses kernels by timing them: there, this much of its size.
+bool agree(const torch::Tensor& eager, const torch::Tensor& replayed) {
+  constexpr double kOtherKernels = 3e-2;
+  if (at::equal(eager, replayed)) return true;
+  if (eager.is_cpu() || at::globalContext().deterministicCuDNN()) return false;
+  const torch::Tensor difference = at::linalg_vector_norm(eager.sub(replayed)), size = at::linalg_vector_norm(eager);
+  return difference.le(size.mul(kOtherKernels)).item<bool>();
+}
+
+}  // namespace
+
+EvaluationForward::EvaluationForward(const step::Model& model, const config::StepConfig& config, torch::Device device,
+                                     std::function<void(leyline::TelemetryEvent)> emit)
+    : model_(model),
+      lane_(config.lane),
+      device_(device),
+      emit_(std::move(emit)),
+      capture_(config.graph.warmup_batches, emit_) {}
+
+torch::Tensor EvaluationForward::operator()(const torch::Tensor& inputs) {
+  if (lane_ == LaneId::kEager) return run_eager(inputs);
+  Shape& shape = shape_of(inputs);
+  switch (shape.phase) {
+    case Shape::Phase::kNew:
+      shape.phase = Shape::Phase::kSeen;
+      return shape.output = run_eager(inputs);
+    case Shape::Phase::kSeen:
+      return record(shape, inputs);
+    case Shape::Phase::kRecorded:
+      return compare(shape, inputs);
+    case Shape::Phase::kReplayed:
+      return replay(shape, inputs);
+    case Shape::Phase::kEager:
+      break;
+  }
+  return run_eager(inputs);
+}
+
+EvaluationForward::Shape& EvaluationForward::shape_of(const torch::Tensor& inputs) {
+  if (structure_ != model_.network.structure_version()) {
+    structure_ = model_.network.structure_version();
+    shapes_.clear();
+    capture_.forget_failures();
+  }
+  const auto known = std::ranges::find_if(
+      shapes_, [&](const Shape& shape) { return inputs.sizes() == shape.sizes && inputs.scalar_type() == shape.type; });
+  if (known != shapes_.end()) return *known;
+  return shapes_.emplace_back(Shape{.sizes = inputs.sizes().vec(), .type = inputs.scalar_type()});
+}
+
+torch::Tensor EvaluationForward::run_eager(const torch::Tensor& inputs) {
+  ++batches_[static_cast<std::size_t>(LaneId::kEager)];
+  return model_.network.forward(inputs, kasmina::Mode::kEvaluate);
+}
+
+torch::Tensor EvaluationForward::record(Shape& shape, const torch::Tensor& inputs) {
+  const torch::Tensor output = at::empty_like(shape.output);
+  shape.output.reset();
+  try {
+    auto recorded = ReplayedForward::record(model_, inputs, output);
+    if (base::fault::hit("lanes.recording")) recorded = base::failure("fault point lanes.recording");
+    if (recorded) {
+      shape.replayed = std::move(*recorded);
+      shape.phase = Shape::Phase::kRecorded;
+      ++batches_[static_cast<std::size_t>(LaneId::kEager)];
+      return output.clone();
+    }
+    refuse(shape, recorded.error());
+  } catch (const std::exception& error) {
+    refuse(shape, describe(error));
+  }
+  return run_eager(inputs);
+}
+
+torch::Tensor EvaluationForward::compare(Shape& shape, const torch::Tensor& inputs) {
+  torch::Tensor eager = run_eager(inputs);
+  try {
+    if (lane_ != LaneId::kReplay && capture_.may(device_)) shape.replayed->capture(capture_, device_);
+    if (agree(eager, shape.replayed->run(inputs))) {
+      shape.phase = Shape::Phase::kReplayed;
+    } else {
+      refuse(shape, "it does not have eager's output");
+    }
+  } catch (const std::exception& error) {
+    refuse(shape, describe(error));
+  }
+  return eager;
+}
+
+torch::Tensor EvaluationForward::replay(Shape& shape, const torch::Tensor& inputs) {
+  const LaneId lane = shape.replayed->is_graph() ? LaneId::kGraph : LaneId::kReplay;
+  ++batches_[static_cast<std::size_t>(lane)];
+  return shape.replayed->run(inputs).clone();
+}
+
+void EvaluationForward::refuse(Shape& shape, const std::string& reason) const {
+  shape.phase = Shape::Phase::kEager;
+  shape.replayed.reset();
+  emit_(
+      event("tolaria.lane_refused"_event, Level::kWarning, {{"lane", "replay"}, {"reason", "validation: " + reason}}));
+}
+
+}  // namespace esper::lanes
