@@ -3,12 +3,16 @@
 
 SCENARIOS=(reference mlp mlp_wide cnn transformer)
 PRECISIONS=(fp32 bf16 fp16)
-GPU_PROGRAMS=(gpu_device gpu_program gpu_data gpu_lanes gpu_compiled gpu_tamiyo)
+GPU_PROGRAMS=(gpu_device gpu_program gpu_data gpu_lanes gpu_tamiyo)
 
 items_of_test() {
-  local program
+  local program case cases
   item doctor 60 "$BIN/esper" doctor
   for program in "${GPU_PROGRAMS[@]}"; do item "$program" 400 "$BIN/$program" --durations yes; done
+  # Minutes of compiling: one item for each test case.
+  mapfile -t cases < <("$BIN/gpu_compiled" --list-tests --verbosity quiet)
+  ((${#cases[@]})) || die 1 "gpu_compiled does not start here"
+  for case in "${!cases[@]}"; do item "gpu_compiled-$((case + 1))" 400 "$BIN/gpu_compiled" --durations yes "${cases[case]//,/\\,}"; done
 }
 
 # Under a sanitizer a kernel takes some fifty times as long: of the lanes, tests of few steps that take every path. racecheck

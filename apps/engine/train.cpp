@@ -132,7 +132,7 @@ FinishedRun train(const TrainRequest& request, Workbench& bench, const OpenRun& 
 
 int run(const TrainRequest& request) {
   base::Interrupt interrupt;
-  if (request.trace) device::KernelTrace::prepare_process();
+  if (request.trace) device::silence_kineto();
   const RunConfig& config = request.job.config;
   const bool resuming = !request.resume.empty();
   if (request.job.trust_program && !request.dry_run && config.policy.asks(config::PolicyKind::kProcess)) {

@@ -13,6 +13,7 @@ namespace esper::device {
 
 struct GpuFacts {
   std::string name;
+  std::string pci_address;  // "0000:3b:00.0"
   int capability_major = 0;
   int capability_minor = 0;
   int driver_version = 0;   // 13000 means CUDA 13.0
@@ -61,7 +62,7 @@ struct CudaTable {
 };
 
 // Raised with every change of CudaTable or of what it returns, so that a module of another build is refused.
-constexpr int kCudaTableVersion = 4;
+constexpr int kCudaTableVersion = 5;
 constexpr const char* kCudaModuleEntry = "esper_cuda_table";
 using CudaModuleEntry = const CudaTable* (*)(int version);  // null: another version
 

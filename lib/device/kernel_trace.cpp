@@ -23,7 +23,7 @@ std::set<ActivityType> activities_of(c10::Device device) {
 
 }  // namespace
 
-void KernelTrace::prepare_process() { setenv("KINETO_LOG_LEVEL", "99", /*overwrite=*/0); }
+void silence_kineto() { setenv("KINETO_LOG_LEVEL", "99", /*overwrite=*/0); }
 
 KernelTrace::~KernelTrace() {
   if (state_ != State::kRecording) return;

@@ -13,9 +13,6 @@ class KernelTrace {
  public:
   static constexpr int kSteps = 20;
 
-  // Kineto says on standard error where there is no card: not from now on. Before threads start.
-  static void prepare_process();
-
   explicit KernelTrace(c10::Device device) : device_(device) {}
   ~KernelTrace();
   KernelTrace(const KernelTrace&) = delete;
@@ -40,5 +37,8 @@ class KernelTrace {
   int steps_ = 0;
   std::string text_, problem_;
 };
+
+// Kineto says on standard error where there is no card: not from now on, in this process. Before threads start.
+void silence_kineto();
 
 }  // namespace esper::device

@@ -2,9 +2,8 @@
 
 #include <c10/core/StreamGuard.h>
 
-#include <map>
-
 #include "device/cuda_table.h"
+#include "device/side_stream.h"
 
 namespace esper::device {
 namespace {
@@ -12,21 +11,13 @@ namespace {
 // EventFlag::BACKEND_DEFAULT is the one whose events know the time (c10/core/impl/InlineEvent.h, elapsedTime).
 constexpr auto kTimed = c10::EventFlag::BACKEND_DEFAULT;
 
-// One for all copies to a card: torch's allocator keeps memory by stream.
-c10::Stream copy_stream(c10::Device device) {
-  static std::map<c10::DeviceIndex, c10::Stream> streams;
-  const auto known = streams.find(device.index());
-  if (known != streams.end()) return known->second;
-  return streams.emplace(device.index(), cuda().side_stream(device.index())).first->second;
-}
-
 }  // namespace
 
 CopyEvents::CopyEvents(c10::DeviceType type)
     : copy_begin(type, kTimed), copy_end(type, kTimed), wait_begin(type, kTimed), wait_end(type, kTimed) {}
 
 Staging::Staging(c10::Device device, Stream stream) : device_(device), mode_(stream) {
-  if (device.is_cuda() && stream == Stream::kSide) side_ = copy_stream(device);
+  if (device.is_cuda() && stream == Stream::kSide) side_ = side_stream(device, SideStream::kCopies);
 }
 
 StagedCopy Staging::start(std::span<const at::Tensor> host) {

@@ -33,6 +33,7 @@ constexpr std::array kOfProcess = std::to_array<std::string_view>({"kasmina.comm
                                                                    "tolaria.scaler.skipped",
                                                                    "tolaria.checkpoint.",
                                                                    "tolaria.compile",
+                                                                   "tolaria.device.",
                                                                    "tolaria.emergency.",
                                                                    "tolaria.graph.",
                                                                    "tolaria.growth.",

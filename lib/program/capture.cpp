@@ -4,18 +4,11 @@
 #include <c10/core/StreamGuard.h>
 
 #include <chrono>
-#include <map>
+
+#include "device/side_stream.h"
 
 namespace esper::program {
 namespace {
-
-// torch's pool of streams hands the same ones out again and again, so each card's is asked for once.
-c10::Stream capture_stream(c10::Device device) {
-  static std::map<c10::DeviceIndex, c10::Stream> streams;
-  const auto known = streams.find(device.index());
-  if (known != streams.end()) return known->second;
-  return streams.emplace(device.index(), device::cuda().side_stream(device.index())).first->second;
-}
 
 GraphPools& graph_pools() {
   static GraphPools pools(device::cuda());
@@ -34,7 +27,7 @@ Capture::Capture(c10::Device device, const std::function<void()>& step, int warm
   std::string stage = "warm_up";
   try {
     cuda.synchronize(device.index());
-    const c10::StreamGuard guard(capture_stream(device));
+    const c10::StreamGuard guard(device::side_stream(device, device::SideStream::kCaptures));
     for (int i = 0; i < warm_ups; ++i) step();
     cuda.synchronize(device.index());
     stage = "capture";

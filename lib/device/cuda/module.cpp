@@ -12,6 +12,8 @@
 #include <cuda_runtime_api.h>
 #include <nvtx3/nvToolsExt.h>
 
+#include <array>
+
 #include "device/cuda_table.h"
 
 namespace esper::device {
@@ -54,7 +56,10 @@ void read_card_memory(int index, std::uint64_t& free_bytes, std::uint64_t& total
 GpuFacts facts(int index) {
   cudaDeviceProp properties{};
   C10_CUDA_CHECK(cudaGetDeviceProperties(&properties, checked(index)));
+  std::array<char, 32> address{};
+  C10_CUDA_CHECK(cudaDeviceGetPCIBusId(address.data(), static_cast<int>(address.size()), index));
   GpuFacts out;
+  out.pci_address = address.data();
   out.name = properties.name;
   out.capability_major = properties.major;
   out.capability_minor = properties.minor;

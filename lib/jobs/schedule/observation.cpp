@@ -54,7 +54,7 @@ Observer::Observer(ObserverSetup setup)
 }
 
 void Observer::open_gpus() {
-  auto nvml = Nvml::open(setup_.nvml);
+  auto nvml = base::Nvml::open(setup_.nvml);
   if (!nvml) return nissa::log::info("no GPUs for jobs: " + nvml.error());
   auto gpus = nvml->gpus();
   if (!gpus) return nissa::log::warning("no GPUs for jobs: " + gpus.error());

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "jobs/machine/nvml.h"
+#include "base/nvml.h"
 #include "jobs/process/job_files.h"
 #include "jobs/schedule/placement.h"
 
@@ -25,7 +25,7 @@ struct ObserverSetup {
   std::int64_t memory_bytes = 0;                    // for jobs; 0: all that the process may use, less what is kept back
   std::optional<std::vector<std::int64_t>> gpus{};  // by Gpu::index; nothing: all that the process may use
   KeptBack kept_back{};
-  std::string nvml = kNvmlLibrary;
+  std::string nvml = base::kNvmlLibrary;
 };
 
 class Observer {
@@ -48,7 +48,7 @@ class Observer {
 
   const ObserverSetup setup_;
   const std::int64_t kept_memory_;
-  std::optional<Nvml> nvml_;
+  std::optional<base::Nvml> nvml_;
   Capacity capacity_;
 };
 

@@ -12,10 +12,9 @@ struct Piece {
   std::int64_t offset = 0;           // the answer
 };
 
-// Of every offset, in bytes. On the host a cache line, which is more than any vector register. On a card what torch's
-// allocator gives (kMinBlockSize): cuBLASLt chooses its kernel by the alignment of its operands, and a replay is to
-// have eager's kernels.
-constexpr std::int64_t kHostAlignment = 64, kCudaAlignment = 512;
+// Of every offset on the host, in bytes: a cache line, which is more than any vector register. On a card:
+// device::kCudaAlignment.
+constexpr std::int64_t kHostAlignment = 64;
 
 // Sets the offsets and returns the arena's size. Largest first, each at the lowest place that is free for its time.
 std::int64_t place(std::vector<Piece>& pieces, std::int64_t alignment);

@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include "base/error.h"
+#include "device/alignment.h"
 #include "program/ivalue.h"
 #include "program/replay/out_variant.h"
 
@@ -136,7 +137,7 @@ void ReplayPlanner::lay_out() {
   }
   const auto device = replay_.values_.empty() || !replay_.values_.front().defined() ? c10::Device(c10::DeviceType::CPU)
                                                                                     : replay_.values_.front().device();
-  const std::int64_t size = place(pieces, device.is_cuda() ? kCudaAlignment : kHostAlignment);
+  const std::int64_t size = place(pieces, device.is_cuda() ? device::kCudaAlignment : kHostAlignment);
   replay_.arena_ = at::empty({size}, torch::dtype(torch::kUInt8).device(device));
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const TensorType& type = program_.values[static_cast<std::size_t>(of_piece[i])];

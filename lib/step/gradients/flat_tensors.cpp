@@ -1,6 +1,7 @@
 #include "step/gradients/flat_tensors.h"
 
 #include "base/error.h"
+#include "device/alignment.h"
 
 namespace esper::step {
 namespace {
@@ -29,8 +30,7 @@ Layout layout_of(torch::TensorList shapes, std::int64_t alignment) {
 }
 
 std::int64_t alignment_on(torch::Device device) {
-  constexpr std::int64_t kBytes = 512;
-  return device.is_cuda() ? kBytes / static_cast<std::int64_t>(sizeof(float)) : 1;
+  return device.is_cuda() ? device::kCudaAlignment / static_cast<std::int64_t>(sizeof(float)) : 1;
 }
 
 FlatTensors lay_out(const torch::Tensor& flat, torch::TensorList shapes) {

@@ -9,6 +9,7 @@
 #include "device/select.h"
 #include "device/settings.h"
 #include "device/staging.h"
+#include "device/utilization.h"
 #include "support/gpu.h"
 
 namespace esper::device::module_test {
@@ -32,6 +33,13 @@ TEST_CASE("the card's facts are filled") {
   CHECK(facts[0].capability_major >= 5);
   CHECK(facts[0].driver_version >= 13000);
   CHECK(facts[0].memory_total_bytes >= facts[0].memory_free_bytes);
+}
+
+TEST_CASE("the driver says how busy the card is") {
+  gpu();
+  const auto utilization = UtilizationMeter(gpu_facts().front().pci_address).read();
+  REQUIRE(utilization);
+  CHECK((*utilization >= 0 && *utilization <= 1));
 }
 
 TEST_CASE("the card's memory figures follow an allocation") {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <random>
 
+#include "device/alignment.h"
 #include "program/replay/memory_plan.h"
 #include "support/call_counter.h"
 #include "unit/program/steps.h"
@@ -104,7 +105,7 @@ TEST_CASE("lists of views keep what they look into") {
 TEST_CASE("memory that is needed at the same time never overlaps, and places are shared otherwise") {
   std::mt19937_64 random(3);
   for (int round = 0; round < 400; ++round) {
-    const std::int64_t alignment = round < 200 ? kHostAlignment : kCudaAlignment;
+    const std::int64_t alignment = round < 200 ? kHostAlignment : device::kCudaAlignment;
     std::vector<Piece> pieces;
     std::int64_t sum = 0;
     for (int i = 0; i < 40; ++i) {

@@ -162,6 +162,8 @@ class Job:
             self.pid = (start_fresh if self.starting else fork)(request, self.folder, write_end)
         except OSError:
             os.close(self.pipe)
+            os.close(self.hold)
+            shutil.rmtree(self.folder, ignore_errors=True)
             raise
         finally:
             os.close(write_end)

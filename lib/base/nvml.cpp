@@ -1,4 +1,4 @@
-#include "jobs/machine/nvml.h"
+#include "base/nvml.h"
 
 #include <dlfcn.h>
 #include <fmt/core.h>
@@ -6,13 +6,16 @@
 #include <array>
 #include <string>
 
-namespace esper::jobs {
+namespace esper::base {
 namespace {
 
 // The library's own types, as nvml.h declares them.
 using Device = void*;
 struct DeviceMemory {
   unsigned long long total, free, used;
+};
+struct DeviceUtilization {
+  unsigned computing, copying;  // percent
 };
 constexpr int kSuccess = 0;
 
@@ -29,6 +32,8 @@ struct NvmlCalls {
   int (*name)(Device, char*, unsigned) = nullptr;
   int (*uuid)(Device, char*, unsigned) = nullptr;
   int (*memory)(Device, DeviceMemory*) = nullptr;
+  int (*device_at)(const char*, Device*) = nullptr;
+  int (*utilization)(Device, DeviceUtilization*) = nullptr;
 
   NvmlCalls() = default;
   NvmlCalls(const NvmlCalls&) = delete;
@@ -47,7 +52,8 @@ struct NvmlCalls {
     return find(init, "nvmlInit_v2") && find(shutdown, "nvmlShutdown") && find(error_text, "nvmlErrorString") &&
            find(count, "nvmlDeviceGetCount_v2") && find(device, "nvmlDeviceGetHandleByIndex_v2") &&
            find(name, "nvmlDeviceGetName") && find(uuid, "nvmlDeviceGetUUID") &&
-           find(memory, "nvmlDeviceGetMemoryInfo");
+           find(memory, "nvmlDeviceGetMemoryInfo") && find(device_at, "nvmlDeviceGetHandleByPciBusId_v2") &&
+           find(utilization, "nvmlDeviceGetUtilizationRates");
   }
   // Empty: it succeeded.
   std::string problem_of(const char* what, int code) const {
@@ -77,25 +83,34 @@ Nvml::Nvml(Nvml&&) noexcept = default;
 Nvml& Nvml::operator=(Nvml&&) noexcept = default;
 Nvml::~Nvml() = default;
 
-base::Expected<Nvml> Nvml::open(const std::string& library) {
+Expected<Nvml> Nvml::open(const std::string& library) {
   auto calls = std::make_unique<NvmlCalls>();
   calls->library = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (calls->library == nullptr) return base::failure(fmt::format("there is no {}", library));
-  if (!calls->find_all()) return base::failure(fmt::format("{} lacks functions: the driver is too old", library));
+  if (calls->library == nullptr) return failure(fmt::format("there is no {}", library));
+  if (!calls->find_all()) return failure(fmt::format("{} lacks functions: the driver is too old", library));
   const int code = calls->init();
-  if (code != kSuccess) return base::failure(calls->problem_of(library.c_str(), code));
+  if (code != kSuccess) return failure(calls->problem_of(library.c_str(), code));
   calls->is_started = true;
   return Nvml(std::move(calls));
 }
 
-base::Expected<std::vector<Gpu>> Nvml::gpus() const {
+Expected<std::vector<Gpu>> Nvml::gpus() const {
   unsigned count = 0;
   if (auto problem = calls_->problem_of("GPUs cannot be counted", calls_->count(&count)); !problem.empty())
-    return base::failure(problem);
+    return failure(problem);
   std::vector<Gpu> gpus(count);
   for (unsigned index = 0; index < count; ++index)
-    if (auto problem = calls_->read(index, gpus[index]); !problem.empty()) return base::failure(problem);
+    if (auto problem = calls_->read(index, gpus[index]); !problem.empty()) return failure(problem);
   return gpus;
 }
 
-}  // namespace esper::jobs
+Expected<double> Nvml::utilization(const std::string& pci_address) const {
+  Device handle = nullptr;
+  DeviceUtilization rates{};
+  int code = calls_->device_at(pci_address.c_str(), &handle);
+  if (code == kSuccess) code = calls_->utilization(handle, &rates);
+  if (code != kSuccess) return failure(calls_->problem_of("a GPU's utilization is not known", code));
+  return rates.computing / 100.0;
+}
+
+}  // namespace esper::base

@@ -1,4 +1,4 @@
-#include "jobs/machine/nvml.h"
+#include "base/nvml.h"
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -6,7 +6,7 @@
 
 namespace esper::test::nvml_test {
 
-using namespace esper::jobs;
+using namespace esper::base;
 using esper::test::EnvironmentVariable;
 
 // FAKE_NVML is the library that fake_nvml.cpp makes.
@@ -41,6 +41,15 @@ TEST_CASE("a GPU that does not answer is told of") {
   const auto gpus = nvml->gpus();
   REQUIRE(!gpus);
   CHECK(gpus.error() == "a GPU cannot be opened: GPU is lost");
+}
+
+TEST_CASE("a GPU's utilization is told by its address") {
+  const auto nvml = Nvml::open(FAKE_NVML);
+  REQUIRE(nvml);
+  CHECK(nvml->utilization("0000:3b:00.0").value() == 0.37);
+  const auto unknown = nvml->utilization("0000:ff:00.0");
+  REQUIRE(!unknown);
+  CHECK(unknown.error() == "a GPU's utilization is not known: Unknown Error");
 }
 
 }  // namespace esper::test::nvml_test

@@ -1,0 +1,14 @@
+#pragma once
+// Streams of a card beside the calling thread's current one. Training thread.
+
+#include <c10/core/Stream.h>
+
+namespace esper::device {
+
+enum class SideStream { kCopies, kCaptures };
+
+// One for each purpose and card: torch's allocator keeps memory by stream, and its pool of streams hands the same ones
+// out again and again.
+c10::Stream side_stream(c10::Device device, SideStream purpose);
+
+}  // namespace esper::device
