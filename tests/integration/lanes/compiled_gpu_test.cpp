@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "device/rng.h"
+#include "device/settings.h"
 #include "integration/lanes/python_with_torch.h"
 #include "lanes/lane/step_external_tensors.h"
 #include "lanes/prepared_lane.h"
@@ -38,13 +39,14 @@ const fs::path& cache() {
   return folder;
 }
 
-std::unique_ptr<program::CompileService> compile_service(torch::Device device,
-                                                         CompileMode mode = CompileMode::kDefault) {
+std::unique_ptr<program::CompileService> compile_service(torch::Device device, CompileMode mode = CompileMode::kDefault,
+                                                         program::Numerics numerics = {}) {
   need_python_with_torch();
   program::CompileServiceSettings settings;
   settings.python = python_path();
   settings.torch_version = ESPER_LIBTORCH;
   settings.device = device.is_cuda() ? "cuda " + device::cuda().facts(device.index()).name : "cpu";
+  settings.numerics = numerics;
   settings.threads = 1;
   settings.compile.mode = mode;
   settings.compile.deadline = std::chrono::minutes(5);
@@ -169,6 +171,81 @@ TEST_CASE("on a card auto comes to the compiled step, captured as a graph") {
   CHECK(runner.figures().steps_in(Lane::kCompiled) > 100);
   CHECK(runner.figures().graphs.replays > 100);
   CHECK(runner.figures().graphs.failures == 0);
+}
+
+namespace {
+
+// As a run has them by default.
+class RunSettings {
+ public:
+  explicit RunSettings(torch::Device device) : device_(device) {
+    device::apply_settings(config::DeviceConfig{}, device);
+  }
+  ~RunSettings() {
+    config::DeviceConfig none;
+    none.deterministic = none.tf32 = false;
+    device::apply_settings(none, device_);
+  }
+  RunSettings(const RunSettings&) = delete;
+
+  static program::Numerics numerics() { return {.deterministic = true, .tf32 = true}; }
+
+ private:
+  torch::Device device_;
+};
+
+}  // namespace
+
+TEST_CASE("on a card a deep convolutional network's program is used although TF32 moves its steps") {
+  const auto gpu = gpu_or_skip();
+  const RunSettings settings(gpu);
+  const auto service = compile_service(gpu, CompileMode::kDefault, RunSettings::numerics());
+  LaneCase c = lane_case("images", config::HostKind::kCnn, leyline::image_shape(3, 32, 32, 10), 128);
+  c.config.host.blocks = 6;
+  c.config.host.pool_layers = 5;
+  c.config.host.base_channels = 16;
+  c.config.training.optimizer.momentum = 0.9;
+  const auto model = make_model(c, gpu);
+  config::StepConfig config;
+  config.lane = Lane::kCompiled;
+  std::vector<std::string> refused;
+  lanes::RunnerServices services;
+  services.compile_service = service.get();
+  services.emit = [&](const leyline::TelemetryEvent& event) {
+    if (event.description == "tolaria.lane_refused") refused.push_back(event.attributes.at("reason"));
+  };
+  lanes::StepRunner runner(*model, config, gpu, std::move(services));
+  for (std::int64_t step = 0; step < 20; ++step) {
+    runner.step(batches_on(gpu, c, static_cast<std::uint64_t>(step)), {step, 1000});
+  }
+  CAPTURE(refused);
+  CHECK(runner.figures().steps_in(Lane::kCompiled) > 10);
+}
+
+TEST_CASE("on a card a compiled step of a text network has the same bits each time where the run is deterministic") {
+  const auto gpu = gpu_or_skip();
+  const RunSettings settings(gpu);
+  const auto service = compile_service(gpu, CompileMode::kDefault, RunSettings::numerics());
+  LaneCase c = lane_cases()[5];
+  c.config.host.dropout = 0;
+  const auto model = make_model(c, gpu);
+  const auto batches = batches_on(gpu, c, 3);
+  const auto compiled = lanes::prepare_lane(*model, Lane::kCompiled, batches, gpu, service.get());
+  CAPTURE(compiled.refusal);
+  REQUIRE(compiled.step);
+  const lanes::StepSnapshot start(*model, gpu);
+  const auto parameters_after_a_step = [&] {
+    start.restore();
+    compiled.step(batches);
+    std::vector<torch::Tensor> parameters;
+    for (const torch::Tensor& parameter : model->state.parameters) parameters.push_back(parameter.detach().clone());
+    return parameters;
+  };
+  const auto first = parameters_after_a_step();
+  for (int n = 0; n < 20; ++n) {
+    CHECK(
+        std::ranges::equal(first, parameters_after_a_step(), [](const auto& a, const auto& b) { return a.equal(b); }));
+  }
 }
 
 }  // namespace esper::test::compiled_gpu_test
