@@ -3,7 +3,7 @@
 
 SCENARIOS=(reference mlp mlp_wide cnn transformer)
 PRECISIONS=(fp32 bf16 fp16)
-GPU_PROGRAMS=(gpu_device gpu_program gpu_data gpu_lanes gpu_tamiyo)
+GPU_PROGRAMS=(gpu_device gpu_program gpu_data gpu_lanes gpu_tamiyo gpu_tolaria)
 
 items_of_test() {
   local program case cases

@@ -6,6 +6,9 @@
 #include "base/exit_deadline.h"
 #include "data/loading/source_choice.h"
 #include "device/facts.h"
+#include "device/out_of_memory.h"
+#include "device/precision.h"
+#include "tolaria/run/source_timer.h"
 
 namespace esper::engine {
 namespace {
@@ -70,6 +73,26 @@ LoaderPointer make_loader(const data::Dataset& dataset, const Workbench& bench, 
   }
 }
 
+// Nothing where a signal asks for a stop, or the forward has no memory: then the run will say so in a better place.
+std::optional<data::SourceTimes> times_of(const Workbench& bench, data::Loader& resident, data::Loader& copied) {
+  base::Ledger ledger;
+  const auto forward = [&](const torch::Tensor& inputs) {
+    const c10::InferenceMode inference;
+    const device::AutocastScope autocast(bench.device.type(), bench.settings.compute_type);
+    bench.model->network.forward(inputs, kasmina::Mode::kEvaluate);
+  };
+  const auto timer_of = [&](data::Loader& loader, int prepared) {
+    return tolaria::SourceTimer(loader, bench.device, bench.config.data, ledger, forward, prepared);
+  };
+  tolaria::SourceTimer of_resident = timer_of(resident, 0), of_copied = timer_of(copied, bench.config.data.prefetch);
+  try {
+    return data::time_sources([&] { return of_resident.round(); }, [&] { return of_copied.round(); }, base::Clock());
+  } catch (const std::exception& error) {
+    if (device::out_of_memory_message(error).empty()) throw;
+    return std::nullopt;
+  }
+}
+
 struct ChosenLoader {
   LoaderPointer train;
   std::string reason;
@@ -78,12 +101,10 @@ struct ChosenLoader {
 ChosenLoader measured_loader(const Workbench& bench) {
   LoaderPointer resident, copied;
   const auto open = [&](Source source) { return make_loader(bench.data.train, bench, source, Order::kShuffled); };
-  const auto measure = [&] {
+  const auto measure = [&]() -> std::optional<data::SourceTimes> {
     resident = open(Source::kResident);
     copied = open(Source::kThreads);
-    return data::time_sources([&] { return data::time_batches(*resident, bench.device, 0); },
-                              [&] { return data::time_batches(*copied, bench.device, bench.config.data.prefetch); },
-                              base::Clock());
+    return times_of(bench, *resident, *copied);
   };
   auto [source, reason] = data::choose_source(facts_of(bench), measure);
   LoaderPointer& chosen = source == Source::kResident ? resident : copied;

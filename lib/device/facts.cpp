@@ -133,6 +133,10 @@ std::vector<GpuFacts> gpu_facts() {
   return all;
 }
 
+std::string pci_address_of(c10::Device device) {
+  return device.is_cuda() ? cuda().facts(device.index()).pci_address : std::string();
+}
+
 MemoryFigures memory_figures(c10::Device device) {
   if (device.is_cuda()) return cuda().memory(device.index());
   MemoryFigures figures;

@@ -38,6 +38,9 @@ std::string numerics_of(c10::Device device);
 // Every visible card; empty where there is none. Loads the CUDA module where the machine has a GPU.
 std::vector<GpuFacts> gpu_facts();
 
+// Empty on the CPU.
+std::string pci_address_of(c10::Device device);
+
 MemoryFigures memory_figures(c10::Device device);
 
 }  // namespace esper::device

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "device/cuda_table.h"
@@ -58,19 +60,21 @@ using at::Float32Op;
 using at::Float32Precision;
 constexpr std::array kProducts{Float32Op::MATMUL, Float32Op::CONV, Float32Op::RNN};
 
+bool is_reduced(Float32Op op) {
+  const auto precision = at::globalContext().float32Precision(Float32Backend::MKLDNN, op);
+  return precision == Float32Precision::BF16 || precision == Float32Precision::TF32;
+}
+
 }  // namespace
 
-bool shortens_products(c10::Device device) {
+bool uses_reduced_fp32(c10::Device device) {
   const auto& context = at::globalContext();
   if (device.is_cuda()) return context.allowTF32CuBLAS() || context.allowTF32CuDNN();
-  return std::ranges::any_of(kProducts, [&](Float32Op op) {
-    const auto precision = context.float32Precision(Float32Backend::MKLDNN, op);
-    return precision == Float32Precision::BF16 || precision == Float32Precision::TF32;
-  });
+  return std::ranges::any_of(kProducts, is_reduced);
 }
 
 // By the functions that apply_settings calls: torch refuses to mix its two ways of setting CUDA's.
-WholeProducts::WholeProducts(c10::Device device) {
+FullFp32::FullFp32(c10::Device device) {
   auto& context = at::globalContext();
   if (device.is_cuda()) {
     put_back_ = [&context, products = context.allowTF32CuBLAS(), convolutions = context.allowTF32CuDNN()] {
@@ -81,18 +85,17 @@ WholeProducts::WholeProducts(c10::Device device) {
     context.setAllowTF32CuDNN(false);
     return;
   }
-  std::array<Float32Precision, kProducts.size()> former{};
-  for (std::size_t i = 0; i < kProducts.size(); ++i) {
-    former[i] = context.float32Precision(Float32Backend::MKLDNN, kProducts[i]);
-    context.setFloat32Precision(Float32Backend::MKLDNN, kProducts[i], Float32Precision::IEEE);
+  std::vector<std::pair<Float32Op, Float32Precision>> former;
+  for (const Float32Op op : kProducts) {
+    if (!is_reduced(op)) continue;
+    former.emplace_back(op, context.float32Precision(Float32Backend::MKLDNN, op));
+    context.setFloat32Precision(Float32Backend::MKLDNN, op, Float32Precision::IEEE);
   }
   put_back_ = [&context, former] {
-    for (std::size_t i = 0; i < kProducts.size(); ++i) {
-      context.setFloat32Precision(Float32Backend::MKLDNN, kProducts[i], former[i]);
-    }
+    for (const auto& [op, precision] : former) context.setFloat32Precision(Float32Backend::MKLDNN, op, precision);
   };
 }
 
-WholeProducts::~WholeProducts() { put_back_(); }
+FullFp32::~FullFp32() { put_back_(); }
 
 }  // namespace esper::device

@@ -33,18 +33,18 @@ class AutocastScope {
   c10::ScalarType former_dtype_ = c10::ScalarType::Float;
 };
 
-// Whether products of float32 may be computed from shorter numbers there: TF32 on CUDA, bf16 or TF32 on the CPU, where
-// somebody has told oneDNN so.
-bool shortens_products(c10::Device device);
+// Whether products of float32 may be computed from shorter numbers there: TF32 on CUDA; on the CPU bf16 or TF32, where
+// oneDNN is set so.
+bool uses_reduced_fp32(c10::Device device);
 
-// While it lives products of float32 on that kind of device are computed from whole float32 numbers, in all threads of
-// the process. What a CUDA graph has captured stays as it is.
-class WholeProducts {
+// While it lives products of float32 on that kind of device are computed in full fp32 (torch's "ieee"), in all threads
+// of the process. What a CUDA graph has captured stays as it is.
+class FullFp32 {
  public:
-  explicit WholeProducts(c10::Device device);
-  ~WholeProducts();
-  WholeProducts(const WholeProducts&) = delete;
-  WholeProducts& operator=(const WholeProducts&) = delete;
+  explicit FullFp32(c10::Device device);
+  ~FullFp32();
+  FullFp32(const FullFp32&) = delete;
+  FullFp32& operator=(const FullFp32&) = delete;
 
  private:
   std::function<void()> put_back_;

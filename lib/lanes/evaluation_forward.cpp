@@ -16,6 +16,13 @@ using leyline::event;
 using leyline::Level;
 using namespace leyline::literals;
 
+// Larger ones are copied at more expense than their forward's calls are queued, and have no room to be there twice.
+constexpr std::size_t kMostOutput = std::size_t{32} << 20;
+
+TensorForm form_of(const torch::Tensor& tensor) {
+  return {tensor.sizes().vec(), tensor.strides().vec(), tensor.scalar_type()};
+}
+
 // The replay has eager's bits, but on a card where cuDNN chooses kernels by timing them: there, this much of its size.
 bool agree(const torch::Tensor& eager, const torch::Tensor& replayed) {
   constexpr double kOtherKernels = 3e-2;
@@ -40,8 +47,7 @@ torch::Tensor EvaluationForward::operator()(const torch::Tensor& inputs) {
   Shape& shape = shape_of(inputs);
   switch (shape.phase) {
     case Shape::Phase::kNew:
-      shape.phase = Shape::Phase::kSeen;
-      return shape.output = run_eager(inputs);
+      return look_at(shape, inputs);
     case Shape::Phase::kSeen:
       return record(shape, inputs);
     case Shape::Phase::kRecorded:
@@ -55,15 +61,31 @@ torch::Tensor EvaluationForward::operator()(const torch::Tensor& inputs) {
 }
 
 EvaluationForward::Shape& EvaluationForward::shape_of(const torch::Tensor& inputs) {
-  if (structure_ != model_.network.structure_version()) {
-    structure_ = model_.network.structure_version();
-    shapes_.clear();
-    capture_.forget_failures();
+  follow_structure();
+  const TensorForm form = form_of(inputs);
+  const auto known = std::ranges::find(shapes_, form, &Shape::inputs);
+  return known != shapes_.end() ? *known : shapes_.emplace_back(Shape{.inputs = form});
+}
+
+void EvaluationForward::follow_structure() {
+  if (structure_ == model_.network.structure_version()) return;
+  structure_ = model_.network.structure_version();
+  shapes_.clear();
+  capture_.forget_failures();
+}
+
+void EvaluationForward::release_memory() {
+  follow_structure();
+  for (Shape& shape : shapes_) {
+    if (shape.replayed != nullptr) shape.replayed->release_intermediates();
   }
-  const auto known = std::ranges::find_if(
-      shapes_, [&](const Shape& shape) { return inputs.sizes() == shape.sizes && inputs.scalar_type() == shape.type; });
-  if (known != shapes_.end()) return *known;
-  return shapes_.emplace_back(Shape{.sizes = inputs.sizes().vec(), .type = inputs.scalar_type()});
+}
+
+torch::Tensor EvaluationForward::look_at(Shape& shape, const torch::Tensor& inputs) {
+  torch::Tensor output = run_eager(inputs);
+  shape.output = form_of(output);
+  shape.phase = output.nbytes() > kMostOutput ? Shape::Phase::kEager : Shape::Phase::kSeen;
+  return output;
 }
 
 torch::Tensor EvaluationForward::run_eager(const torch::Tensor& inputs) {
@@ -72,9 +94,9 @@ torch::Tensor EvaluationForward::run_eager(const torch::Tensor& inputs) {
 }
 
 torch::Tensor EvaluationForward::record(Shape& shape, const torch::Tensor& inputs) {
-  const torch::Tensor output = at::empty_like(shape.output);
-  shape.output.reset();
   try {
+    const auto& [sizes, strides, type] = shape.output;
+    const torch::Tensor output = at::empty_strided(sizes, strides, inputs.options().dtype(type));
     auto recorded = ReplayedForward::record(model_, inputs, output);
     if (base::fault::hit("lanes.recording")) recorded = base::failure("fault point lanes.recording");
     if (recorded) {
@@ -84,6 +106,8 @@ torch::Tensor EvaluationForward::record(Shape& shape, const torch::Tensor& input
       return output.clone();
     }
     refuse(shape, recorded.error());
+    ++batches_[static_cast<std::size_t>(LaneId::kEager)];
+    return output;
   } catch (const std::exception& error) {
     refuse(shape, describe(error));
   }
@@ -92,6 +116,7 @@ torch::Tensor EvaluationForward::record(Shape& shape, const torch::Tensor& input
 
 torch::Tensor EvaluationForward::compare(Shape& shape, const torch::Tensor& inputs) {
   torch::Tensor eager = run_eager(inputs);
+  if (!at::isfinite(eager).all().item<bool>()) return eager;  // equal to nothing, not to itself
   try {
     if (lane_ != LaneId::kReplay && capture_.may(device_)) shape.replayed->capture(capture_, device_);
     if (agree(eager, shape.replayed->run(inputs))) {
@@ -112,10 +137,10 @@ torch::Tensor EvaluationForward::replay(Shape& shape, const torch::Tensor& input
 }
 
 void EvaluationForward::refuse(Shape& shape, const std::string& reason) const {
+  const std::string lane = shape.replayed != nullptr && shape.replayed->is_graph() ? "graph" : "replay";
   shape.phase = Shape::Phase::kEager;
   shape.replayed.reset();
-  emit_(
-      event("tolaria.lane_refused"_event, Level::kWarning, {{"lane", "replay"}, {"reason", "validation: " + reason}}));
+  emit_(event("tolaria.lane_refused"_event, Level::kWarning, {{"lane", lane}, {"reason", "validation: " + reason}}));
 }
 
 }  // namespace esper::lanes

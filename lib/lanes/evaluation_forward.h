@@ -1,7 +1,8 @@
 #pragma once
 // The network's forward in evaluation mode, as validation runs it: for each shape of inputs once as it is, once
 // recorded, once compared, and from then on replayed, on a card as a CUDA graph. Never compiled: whatever the lane of
-// the steps, validation has eager's bits. Training thread.
+// the steps, validation has eager's bits (on a card with device.deterministic, else what cuDNN's choice of kernels
+// makes of them). Training thread.
 
 #include <array>
 #include <cstdint>
@@ -19,6 +20,12 @@
 
 namespace esper::lanes {
 
+struct TensorForm {
+  std::vector<std::int64_t> sizes, strides;
+  torch::ScalarType type{};
+  bool operator==(const TensorForm&) const = default;
+};
+
 class EvaluationForward {
  public:
   // Borrows the model. emit: receives tolaria.lane_refused, and what GraphCapture reports.
@@ -29,20 +36,24 @@ class EvaluationForward {
   // has: not under a kasmina::AlphaOverride.
   torch::Tensor operator()(const torch::Tensor& inputs);
 
+  // Between two passes: gives memory back that only a pass needs; of another structure, all.
+  void release_memory();
+
   // Batches so far, by Lane.
   const LaneCounts& batches() const { return batches_; }
 
  private:
   struct Shape {
     enum class Phase { kNew, kSeen, kRecorded, kReplayed, kEager } phase = Phase::kNew;
-    std::vector<std::int64_t> sizes;
-    torch::ScalarType type{};
-    torch::Tensor output{};  // kSeen: of the forward
+    TensorForm inputs{};
+    TensorForm output{};  // from kSeen on
     std::unique_ptr<ReplayedForward> replayed{};
   };
 
+  void follow_structure();
   Shape& shape_of(const torch::Tensor& inputs);
   torch::Tensor run_eager(const torch::Tensor& inputs);
+  torch::Tensor look_at(Shape& shape, const torch::Tensor& inputs);
   torch::Tensor record(Shape& shape, const torch::Tensor& inputs);
   torch::Tensor compare(Shape& shape, const torch::Tensor& inputs);
   torch::Tensor replay(Shape& shape, const torch::Tensor& inputs);

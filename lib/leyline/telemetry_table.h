@@ -293,7 +293,7 @@ inline constexpr std::array kTable{
           "growth.counterfactual.max_configurations did not cover everything that was to be measured",
           "epoch seeds omitted max_configurations needed"),
     gauge("tolaria.device.utilization", "ratio",
-          "share of a recent second in which the GPU computed; of all processes"),
+          "share of the last second of an epoch's training in which the GPU computed; all processes"),
     event("tolaria.diverged", "loss or gradient is not finite", "epoch step reason loss gradient_norm"),
     event("tolaria.early_stop", "validation no longer improves; the run ends early",
           "epoch best_epoch best_loss patience reason"),

@@ -1,5 +1,7 @@
 #include "program/compile_service.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/names.h"
@@ -71,8 +73,10 @@ constexpr int kCardFactor = 2;
 constexpr int kWallFactor = 10;
 constexpr base::Duration kLongestDeadline = std::chrono::hours(1000);
 
-std::string text_of(const Numerics& numerics) {
-  return std::string(numerics.deterministic ? "deterministic " : "") + (numerics.tf32 ? "tf32" : "");
+// Empty for the CPU with none of them, as keys were before there were any.
+std::string text_of(const Numerics& numerics, const std::string& device) {
+  if (device == "cpu") return numerics.deterministic ? "deterministic" : "";
+  return fmt::format("deterministic {}, tf32 {}", numerics.deterministic, numerics.tf32);
 }
 
 CompilerSettings compiler_settings(const CompileServiceSettings& settings, const CompileFolders& folders) {
@@ -118,7 +122,7 @@ std::string CompileService::key(const SymbolicProgram& program, const std::strin
   parts.torch_version = settings_.torch_version;
   parts.device = settings_.device;
   parts.instruction_set = instruction_set_;
-  parts.numerics = text_of(settings_.numerics);
+  parts.numerics = text_of(settings_.numerics, settings_.device);
   parts.threads = settings_.threads;
   parts.mode = base::name_of(settings_.compile.mode);
   parts.recipe = recipe;

@@ -12,7 +12,9 @@
 #include "base/memory_reserve.h"
 #include "base/signal_point.h"
 #include "base/text/rounding.h"
+#include "device/facts.h"
 #include "device/profiler.h"
+#include "device/utilization.h"
 #include "step/finite_watch.h"
 #include "tolaria/epoch_trainer.h"
 #include "tolaria/evaluation/measure.h"
@@ -85,7 +87,8 @@ class EpochLoop {
         trainer_(run, safety_.good_state()),
         growth_(evaluation_, run.policy, log_, run.saver, run.data.probe, run.at_the_end),
         reporter_(run.facts, run.progress, run.model, run.outbox, run.ledger),
-        held_(run.progress, run.saver, run.outbox) {}
+        held_(run.progress, run.saver, run.outbox),
+        utilization_(device::pci_address_of(run.facts.device), run.facts.clock) {}
 
   RunOutcome run();
 
@@ -124,6 +127,7 @@ class EpochLoop {
   Growth growth_;
   EpochReporter reporter_;
   HeldState held_;
+  device::UtilizationMeter utilization_;
 };
 
 RunOutcome EpochLoop::run() {
@@ -174,6 +178,7 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
     if (const auto outcome = safety_.react(*trainer_.bad_step())) return outcome;
   }
   if (!trained) return interrupted();
+  trained->utilization = utilization_.read();
 
   const auto hook_begin = run_.facts.clock.now();
   const std::size_t events = run_.outbox.waiting().size();  // who measures again reports what comes after these again
@@ -197,6 +202,7 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
     better = replace_validation(run_.progress, *settled, best_before, config().checkpoint.best_metric);
   }
   trainer_.take_structure();
+  forward_.release_memory();
   safety_.end_epoch(verdict, measured, decision());
   const double hook_ms = base::milliseconds(run_.facts.clock.now() - hook_begin);
 

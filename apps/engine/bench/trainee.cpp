@@ -85,8 +85,10 @@ Trainee nudged_trainee(const Workload& workload) {
   return lane_trainee(workload, config::Lane::kEager, std::move(model), workload.steps);
 }
 
-// Agreement::difference. The norm, not the largest element: AdamW makes a whole step of a gradient that is all
-// rounding, so one element of a right program may be off by as much as it moved.
+double rms(const torch::Tensor& tensor) { return std::sqrt(tensor.square().mean().item<double>()); }
+
+// Agreement::difference. Not by the largest element: AdamW makes a whole step of a gradient that is all rounding, so
+// one element of a right program may be off by as much as it moved.
 double apart(const Trainee& a, const Trainee& b, const Workload& workload) {
   const auto start = a.parameters();
   for (const Trainee* trainee : {&a, &b}) {
@@ -95,12 +97,12 @@ double apart(const Trainee& a, const Trainee& b, const Workload& workload) {
   }
   const auto left = a.parameters(), right = b.parameters();
   ESPER_CHECK(left.size() == right.size(), "two networks with different parameters are compared");
-  double difference = 0, moved = 0;  // squares
+  double difference = 0, moved = 0;
   for (std::size_t i = 0; i < start.size(); ++i) {
-    difference += left[i].sub(right[i]).square().sum().item<double>();
-    moved += left[i].sub(start[i]).square().sum().item<double>();
+    difference = std::max(difference, rms(left[i].sub(right[i])));
+    moved = std::max(moved, rms(left[i].sub(start[i])));
   }
-  return std::sqrt(difference) / std::max(std::sqrt(moved), kTinyMovement);
+  return difference / std::max(moved, kTinyMovement);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ Contender contender_of(Trainee trainee, torch::Device device);
 
 // How far two trainees are apart after the same steps.
 struct Agreement {
-  double difference = 0;  // L2 norm of the difference of all parameters, over that of the first one's change
+  double difference = 0;  // largest RMS difference of a parameter tensor, over the largest RMS change of any
   double tolerance = 0;   // of this precision and this network
   bool holds() const { return difference <= tolerance; }
 };

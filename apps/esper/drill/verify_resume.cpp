@@ -56,7 +56,7 @@ void print_proof(const drill::ResumeProof& proof, const VerifyOptions& options, 
   if (is_short(proof)) {
     print_line(
         fmt::format("only {} of {} kills could be made: the training ends too soon; give it more epochs, or a "
-                    "checkpoint more often",
+                    "checkpoint more often; if it waited for programs to be compiled, they are there now: run it again",
                     proof.kills(), proof.wanted));
   }
   if (proof.is_equal() && options.keep) print_line("runs: " + folder);

@@ -18,7 +18,7 @@ struct SourceFacts {
   std::int64_t batches = 0;         // that the run trains on
 };
 
-// Microseconds a batch until it lies on the device.
+// Microseconds of a batch with the forward beside which it is drawn and copied.
 struct SourceTimes {
   double resident_us = 0, copied_us = 0;
 };
@@ -36,16 +36,12 @@ bool fits(const SourceFacts& facts);
 // where it fits and the run is long enough to repay it, and gives nothing where it had to stop.
 SourceChoice choose_source(const SourceFacts& facts, const std::function<std::optional<SourceTimes>()>& measure);
 
-// Draws some batches, waits for the device, and gives the microseconds of one; nothing where a signal asks for a stop.
+// A round of tolaria::SourceTimer: the microseconds of one batch; nothing where a signal asks for a stop.
 using BatchTimer = std::function<std::optional<double>()>;
 
 // The medians of a few rounds in which both are timed, after one that warms up. The clock is asked before each further
 // round: none begins after kMostMeasured.
 inline constexpr base::Duration kMostMeasured = std::chrono::milliseconds(300);
 std::optional<SourceTimes> time_sources(const BatchTimer& resident, const BatchTimer& copied, const base::Clock& clock);
-
-// Times the next few batches on their way to the device: at most 10, and none begins after 40 ms. The batches that
-// threads have `prepared` meanwhile are drawn before, untimed.
-std::optional<double> time_batches(Loader& loader, torch::Device device, int prepared);
 
 }  // namespace esper::data

@@ -40,6 +40,7 @@ class Lane {
   // Runs one training step. The microbatches have the shapes of the example that the lane was made for.
   void run(std::span<const step::Microbatch> microbatches) const { step_(microbatches); }
 
+  bool is_captured() const { return uncaptured_ != nullptr; }
   // The same as one operation after the other: with torch's settings as they are now, which a graph has frozen.
   void run_uncaptured(std::span<const step::Microbatch> microbatches) const {
     (uncaptured_ ? uncaptured_ : step_)(microbatches);

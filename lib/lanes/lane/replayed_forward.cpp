@@ -1,6 +1,7 @@
 #include "lanes/lane/replayed_forward.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "lanes/lane/step_external_tensors.h"
@@ -20,12 +21,19 @@ base::Expected<std::unique_ptr<ReplayedForward>> ReplayedForward::record(const s
   made->inputs_ = inputs;
   made->output_ = output;
   std::vector<torch::Tensor> tensors;
+  std::optional<std::size_t> moving;
   for (const auto& input : program->inputs) {
+    // Whoever compares two ways would write it twice.
+    if (input.name != "output" && input.access != program::Access::kRead) {
+      return base::failure("it writes " + input.name);
+    }
     const auto external = std::ranges::find(externals, input.name, &program::ExternalTensor::name);
     ESPER_CHECK(external != externals.end(), "the forward reads " + input.name + ", which it was not given");
-    if (input.name == "inputs") made->moving_ = tensors.size();
+    if (input.name == "inputs") moving = tensors.size();
     tensors.push_back(external->tensor.detach());
   }
+  if (!moving) return base::failure("the output does not depend on the inputs");
+  made->moving_ = *moving;
   made->replay_ = std::make_unique<program::Replay>(*program, tensors, std::array{made->moving_});
   return made;
 }
@@ -52,6 +60,11 @@ const torch::Tensor& ReplayedForward::run(const torch::Tensor& inputs) {
   replay_->rebind(moving_, inputs_);
   replay();
   return output_;
+}
+
+void ReplayedForward::release_intermediates() {
+  replay_->release_intermediates();
+  if (graph_ == nullptr) inputs_.reset();
 }
 
 }  // namespace esper::lanes

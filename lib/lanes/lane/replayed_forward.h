@@ -13,8 +13,9 @@ namespace esper::lanes {
 
 class ReplayedForward {
  public:
-  // Records the forward of these inputs as it runs, under the caller's autocast. output: of an earlier forward of the
-  // same shape; it receives this one's. Fails with the reason if it cannot be recorded; `output` has it all the same.
+  // Records the forward of these inputs as it runs, under the caller's autocast. output: a tensor like that of the
+  // forward before, and  // same form; it receives this one's. Fails with the reason if it cannot be recorded, or
+  // writes a buffer; `output` has the forward's all the same.
   static base::Expected<std::unique_ptr<ReplayedForward>> record(const step::Model& model, const torch::Tensor& inputs,
                                                                  const torch::Tensor& output);
   ReplayedForward(const ReplayedForward&) = delete;
@@ -24,8 +25,10 @@ class ReplayedForward {
   void capture(GraphCapture& capture, torch::Device device);
   bool is_graph() const { return graph_ != nullptr; }
 
-  // Eager's bits. The result is overwritten by the next run.
+  // The result is overwritten by the next run.
   const torch::Tensor& run(const torch::Tensor& inputs);
+  // Until the next run; on the CPU only.
+  void release_intermediates();
 
  private:
   ReplayedForward() = default;

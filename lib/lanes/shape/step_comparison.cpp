@@ -34,13 +34,18 @@ std::vector<std::uint64_t> checksums(const std::vector<program::Tracked>& tracke
 // of six, and by 1e-6 in the others. A wrong program differs in every step. So if no tensor differs by more than this,
 // the next steps are compared too.
 constexpr double kLittle = 3e-2;
-// Where products of float32 are shortened: with factors of 11 bits and of 24 a small convolutional network's step
-// differed by 3e-2 in the median and by 0.1 at most (docs/decisions/0040). There the comparison in whole products
-// decides.
-constexpr double kLittleInShortProducts = 0.2;
+// Where products of float32 are computed from shorter numbers: with factors of 11 bits and of 24 a small convolutional
+// network's step differed by 3e-2 in the median and by 0.1 at most (docs/decisions/0040). There the comparison in full
+// fp32 decides.
+constexpr double kLittleInReducedFp32 = 0.2;
 
-program::Tolerance with_little(program::Tolerance tolerance, torch::Device device) {
-  const double little = device::shortens_products(device) ? kLittleInShortProducts : kLittle;
+bool computes_in_reduced_fp32(const Model& model) {
+  return model.settings.compute_type == torch::kFloat32 && device::uses_reduced_fp32(model.state.device);
+}
+
+program::Tolerance little_for(const Model& model) {
+  const program::Tolerance tolerance = program::tolerance_of(model.settings.compute_type);
+  const double little = computes_in_reduced_fp32(model) ? kLittleInReducedFp32 : kLittle;
   return {std::max(tolerance.smooth, little), std::max(tolerance.normalised, little)};
 }
 
@@ -82,7 +87,7 @@ std::optional<program::Difference> StepComparison::difference(const Model& model
 
 bool StepComparison::is_off_by_little(const Model& model) const {
   if (!checksums_after_lane_.empty()) return false;
-  return !difference_of_values(with_little(program::tolerance_of(model.settings.compute_type), model.state.device));
+  return !difference_of_values(little_for(model));
 }
 
 // A step whose gradients are not finite cannot judge a lane. With fp16 it changes nothing but the scale, so a wrong
@@ -116,30 +121,42 @@ CheckResult rejected(const Obstacle& obstacle) {
   return {CheckResult::Verdict::kRejected, {Cause::kNoMemory, obstacle.reason, {}}};
 }
 
-// Of this step, with products of float32 that are not shortened. The model is as before. Where TF32 rounds the factors
-// to 11 bits, two ways of computing the same differ by some percent of a tensor's change, since the smallest difference
-// moves some of them to the next number and a unit over its threshold (docs/decisions/0040); in whole numbers a right
-// program agrees, and a wrong one is as wrong as it was.
-bool agrees_in_whole_products(const LaneContext& context, const Lane& lane, std::span<const Microbatch> microbatches) {
-  StepComparison exact;
-  exact.take_before(context.model, context.device);
-  bool agrees = false;
+// Whether two ways of running a step agree, from the model's state, which is as before afterwards.
+bool agree(const LaneContext& context, const Lane& lane, const std::function<void()>& run,
+           const std::function<void()>& expected) {
+  StepComparison kept;
+  kept.take_before(context.model, context.device);
   try {
-    const device::WholeProducts whole(context.device);
-    lane.run_uncaptured(microbatches);
-    exact.take_after(lane);
-    exact.restore();
-    step::train_step(context.model.state, context.model.settings, microbatches, context.forward);
-    agrees = last_step_was_finite(context.model) && !exact.difference(context.model);
+    run();
+    kept.take_after(lane);
+    kept.restore();
+    expected();
+    const bool agreed = last_step_was_finite(context.model) && !kept.difference(context.model);
+    kept.restore();
+    return agreed;
   } catch (...) {
-    exact.restore();
+    kept.restore();
     throw;
   }
-  exact.restore();
-  return agrees;
 }
 
-// After eager's step. exact: the lane agreed with it in whole products.
+// Where TF32 rounds factors to 11 bits, two ways of computing the same step differ by some percent of a tensor's
+// change: the smallest difference moves some factors to the next number, and units over their thresholds
+// (docs/decisions/0040). In full fp32 a right program agrees with eager. A graph, which keeps the precision that it was
+// captured in, has to agree with what it was captured from.
+bool agrees_in_full_fp32(const LaneContext& context, const Lane& lane, std::span<const Microbatch> microbatches) {
+  const auto uncaptured = [&] { lane.run_uncaptured(microbatches); };
+  const auto eager = [&] {
+    step::train_step(context.model.state, context.model.settings, microbatches, context.forward);
+  };
+  {
+    const device::FullFp32 full(context.device);
+    if (!agree(context, lane, uncaptured, eager)) return false;
+  }
+  return !lane.is_captured() || agree(context, lane, [&] { lane.run(microbatches); }, uncaptured);
+}
+
+// After eager's step. exact: agrees_in_full_fp32().
 CheckResult judge(const Model& model, const StepComparison& kept, bool exact, int& near_misses) {
   bool finite = true, near_miss = false;
   std::optional<program::Difference> difference;
@@ -165,13 +182,13 @@ CheckResult compare_with_eager(const LaneContext& context, Lane& lane, int& near
                                std::span<const Microbatch> microbatches, const std::function<void()>& eager) {
   const PreparationTime preparing(context);
   bool exact = false;
+  if (near_misses > 0 && computes_in_reduced_fp32(context.model)) {
+    // Without memory for it there is no such evidence.
+    attempt([&] { exact = agrees_in_full_fp32(context, lane, microbatches); });
+    lane.release_intermediates();
+  }
   StepComparison kept;
-  Obstacle obstacle = attempt([&] {
-    if (near_misses > 0 && device::shortens_products(context.device)) {
-      exact = agrees_in_whole_products(context, lane, microbatches);
-    }
-    kept.take_before(context.model, context.device);
-  });
+  Obstacle obstacle = attempt([&] { kept.take_before(context.model, context.device); });
   const bool begun = !obstacle.met();
   if (begun) {
     obstacle = attempt([&] {

@@ -59,8 +59,9 @@ struct CheckResult {
 
 // Runs the step in the lane and in eager from the same state, and compares the results. The model always continues from
 // eager's step, which `eager` runs. near_misses: consecutive small differences so far; updated. After one, where
-// products of float32 are shortened (TF32), the step is compared without that as well, and agreement there outweighs a
-// small difference. Releases the lane if memory runs out in eager's step, which is then due. Reads the device.
+// products of float32 are computed from shorter numbers (TF32), the step is compared in full fp32 as well, and
+// agreement there outweighs a small difference. Releases the lane if memory runs out in eager's step, which is then
+// due. Reads the device.
 CheckResult compare_with_eager(const LaneContext& context, Lane& lane, int& near_misses,
                                std::span<const step::Microbatch> microbatches, const std::function<void()>& eager);
 

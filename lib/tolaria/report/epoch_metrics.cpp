@@ -258,7 +258,7 @@ std::vector<MetricValue> epoch_metrics(const RunView& run, const EpochResults& r
   add_safety(out, figures.rollback, figures.emergency);
   add_saving(out, figures.saves);
   add_memory(out, run.facts.device);
-  if (run.utilization) out.push_back(metric("tolaria.device.utilization"_metric, *run.utilization));
+  if (trained.utilization) out.push_back(metric("tolaria.device.utilization"_metric, *trained.utilization));
   add_seed_gradients(out, run.model.network, steps, run.seeds,
                      {run.progress.gradient_shares, static_cast<std::size_t>(config.growth.aggregation.layers_shown)});
   add_counterfactual(out, measured.counterfactual);

@@ -2,7 +2,6 @@
 // The results of an epoch as metrics. epoch_reporter.h decides which packet they go into, and when. Training thread.
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "leyline/seed.h"
@@ -21,8 +20,7 @@ struct RunView {
   const RunProgress& progress;
   const step::Model& model;
   const std::vector<leyline::SeedState>& seeds;
-  std::int64_t skipped_steps = 0;       // of this process, due to non-finite gradients
-  std::optional<double> utilization{};  // of the GPU, 0..1
+  std::int64_t skipped_steps = 0;  // of this process, due to non-finite gradients
 };
 
 // Counters and timings of a run's components.

@@ -44,8 +44,7 @@ void EpochReporter::report(const EpochResults& results, const ComponentFigures& 
   rollback_ = figures.rollback;
   emergency_ = figures.emergency;
   auto packet = outbox_.new_packet("tolaria", fmt::format("epoch-{}", progress_.epoch));
-  packet.metrics =
-      epoch_metrics({facts_, progress_, model_, seeds, skipped_steps_, utilization_.read()}, results, figures);
+  packet.metrics = epoch_metrics({facts_, progress_, model_, seeds, skipped_steps_}, results, figures);
   if (ledger_.unsettled() >= kShortestAccount) {
     add_ledger(packet.metrics, ledger_);
     add_step_times(packet.metrics, ledger_);

@@ -3,8 +3,6 @@
 
 #include <cstdint>
 
-#include "device/cuda_table.h"
-#include "device/utilization.h"
 #include "tolaria/report/epoch_metrics.h"
 #include "tolaria/run/outbox.h"
 
@@ -15,12 +13,7 @@ class EpochReporter {
   // Borrows its arguments.
   EpochReporter(const RunFacts& facts, const RunProgress& progress, const step::Model& model, Outbox& outbox,
                 base::Ledger& ledger)
-      : facts_(facts),
-        progress_(progress),
-        model_(model),
-        outbox_(outbox),
-        ledger_(ledger),
-        utilization_(facts.device.is_cuda() ? device::cuda().facts(facts.device.index()).pci_address : std::string()) {}
+      : facts_(facts), progress_(progress), model_(model), outbox_(outbox), ledger_(ledger) {}
   EpochReporter(const EpochReporter&) = delete;
   EpochReporter& operator=(const EpochReporter&) = delete;
 
@@ -39,7 +32,6 @@ class EpochReporter {
   const step::Model& model_;
   Outbox& outbox_;
   base::Ledger& ledger_;
-  device::UtilizationMeter utilization_;
   RollbackFigures rollback_;        // as last reported
   EmergencyFigures emergency_;      // likewise
   std::int64_t skipped_steps_ = 0;  // of this process, due to non-finite gradients

@@ -2,6 +2,7 @@
 #include <ATen/Context.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <set>
 
 #include "integration/lanes/lane_room.h"
 #include "lanes/lane/step_external_tensors.h"
@@ -75,6 +76,25 @@ TEST_CASE("a compiled step of several threads has the same bits each time") {
     differing += std::ranges::equal(first, again, [](const auto& a, const auto& b) { return a.equal(b); }) ? 0 : 1;
   }
   CHECK(differing == 0);
+}
+
+TEST_CASE("programs that are compiled under other settings have other names") {
+  const LaneRoom room;
+  const LaneCase c = lane_cases().front();
+  const auto model = make_model(c);
+  const program::SymbolicProgram program{program_of(*model, make_batches(c, 1))};
+  std::set<std::string> names;
+  for (const char* device : {"cpu", "cuda NVIDIA H200"}) {
+    for (const bool deterministic : {false, true}) {
+      for (const bool tf32 : {false, true}) {
+        auto settings = compile_service_settings();
+        settings.device = device;
+        settings.numerics = {deterministic, tf32};
+        names.insert(program::CompileService(settings, {LaneRoom::cache(), {}}).key(program, "default"));
+      }
+    }
+  }
+  CHECK(names.size() == 2 + 4);  // TF32 is nothing to the CPU
 }
 
 }  // namespace esper::test::deterministic_lanes_test

@@ -64,24 +64,6 @@ TEST_CASE("a data set on a card gives the bits of the threaded loader, and never
   }
 }
 
-TEST_CASE("both sources can be timed on a card, and go on with their batches") {
-  const auto gpu = gpu_or_skip();
-  const auto set = images();
-  auto config = config_of({2, true});
-  config.staging = Staging::kPinned;
-  config.device = gpu;
-  Loader threaded(set, {}, config);
-  config.source = Source::kResident;
-  Loader resident(set, {}, config);
-  const auto times = time_sources([&] { return time_batches(resident, gpu, 0); },
-                                  [&] { return time_batches(threaded, gpu, config.prefetch); }, base::Clock());
-  REQUIRE(times);
-  CHECK(times->resident_us > 0);
-  CHECK(times->copied_us > 0);
-  for (auto* loader : {&threaded, &resident}) loader->seek(0, 0);
-  CHECK(torch::equal(threaded.next()->inputs, resident.next()->inputs.cpu()));
-}
-
 TEST_CASE("batches out of page-locked memory arrive whole while the card computes") {
   const auto gpu = gpu_or_skip();
   const auto set = images();

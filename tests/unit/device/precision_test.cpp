@@ -1,11 +1,8 @@
 #include "device/precision.h"
 
-#include <ATen/Context.h>
-
-#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
-#include "device/facts.h"
+#include "support/reduced_fp32.h"
 
 namespace esper::device::precision_test {
 namespace {
@@ -69,25 +66,24 @@ TEST_CASE("a parameter that changed between two scopes is cast anew") {
 }
 
 // On a processor that has no units for bf16 oneDNN computes in float32 all the same.
-TEST_CASE("products of float32 are whole inside the scope, and as before it afterwards") {
+TEST_CASE("products of float32 are in full fp32 inside the scope, and as before it afterwards") {
   const c10::Device cpu(kCpu);
-  auto& context = at::globalContext();
-  const auto precision = [&] { return context.float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL); };
   const auto factor = torch::full({256, 256}, 1.0F + 1.0F / 1024);  // not a bf16 number
   const auto corner = [&] { return torch::matmul(factor, factor).index({0, 0}).item<float>(); };
-  const float whole = corner();
-  CHECK_FALSE(shortens_products(cpu));
-  context.setFloat32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL, at::Float32Precision::BF16);
-  CHECK(shortens_products(cpu));
+  const float full = corner();
+  CHECK_FALSE(uses_reduced_fp32(cpu));
   {
-    const WholeProducts scope(cpu);
-    CHECK_FALSE(shortens_products(cpu));
-    CHECK(corner() == whole);
+    const test::ReducedFp32 reduced;
+    CHECK(uses_reduced_fp32(cpu));
+    {
+      const FullFp32 scope(cpu);
+      CHECK_FALSE(uses_reduced_fp32(cpu));
+      CHECK(corner() == full);
+    }
+    CHECK(uses_reduced_fp32(cpu));
+    if (test::ReducedFp32::has_units()) CHECK(corner() != full);
   }
-  CHECK(precision() == at::Float32Precision::BF16);
-  CHECK(shortens_products(cpu));
-  if (std::ranges::count(host_facts().instruction_sets, "avx512_bf16") > 0) CHECK(corner() != whole);
-  context.setFloat32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL, at::Float32Precision::NONE);
+  CHECK_FALSE(uses_reduced_fp32(cpu));
 }
 
 }  // namespace

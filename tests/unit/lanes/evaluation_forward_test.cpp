@@ -44,6 +44,7 @@ class Forward {
     }
     return same;
   }
+  void release_memory() { forward_->release_memory(); }
   std::int64_t batches(LaneId lane) const { return forward_->batches()[static_cast<std::size_t>(lane)]; }
 
   std::vector<leyline::TelemetryEvent> events;
@@ -118,6 +119,31 @@ TEST_CASE("seeds act as they do, blended in further or removed") {
   step::follow_structure(*model);
   CHECK(forward.has_eagers_output(5));
   CHECK(forward.batches(LaneId::kEager) == 2 * kInEager);
+}
+
+TEST_CASE("an output that is not finite is compared with nothing, and the next one is") {
+  const LaneCase c = lane_cases().front();
+  const auto model = make_model(c);
+  Forward forward(c, *model);
+  CHECK(forward.has_eagers_output(2));
+  const torch::Tensor parameter = model->state.parameters.front().detach(), before = parameter.clone();
+  torch::Tensor(parameter).fill_(std::numeric_limits<float>::quiet_NaN());
+  CHECK(forward.run(forward.inputs(3)).isnan().any().item<bool>());
+  torch::Tensor(parameter).copy_(before);
+  CHECK(forward.has_eagers_output(3));
+  CHECK(forward.batches(LaneId::kReplay) == 2);
+  CHECK(forward.events.empty());
+}
+
+TEST_CASE("memory that was released between two passes is there again in the next") {
+  const LaneCase c = lane_cases()[2];
+  const auto model = make_model(c);
+  Forward forward(c, *model);
+  for (int pass = 0; pass < 3; ++pass) {
+    CHECK(forward.has_eagers_output(4));
+    forward.release_memory();
+  }
+  CHECK(forward.batches(LaneId::kEager) == kInEager);
 }
 
 TEST_CASE("in lane eager the forward runs as it is written") {

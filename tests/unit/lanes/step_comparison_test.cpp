@@ -2,8 +2,6 @@
 
 #include "lanes/shape/step_comparison.h"
 
-#include <ATen/Context.h>
-
 #include <catch2/catch_test_macros.hpp>
 
 #include "device/precision.h"
@@ -11,6 +9,7 @@
 #include "support/call_counter.h"
 #include "support/failing_allocator.h"
 #include "support/lane_steps.h"
+#include "support/reduced_fp32.h"
 
 namespace esper::test::step_comparison_test {
 
@@ -146,21 +145,16 @@ namespace {
 
 using Verdict = lanes::CheckResult::Verdict;
 
-// Products of float32 on the CPU from bf16 numbers, as TF32 is on a GPU.
-struct ShortProducts {
-  ShortProducts() { set(at::Float32Precision::BF16); }
-  ~ShortProducts() { set(at::Float32Precision::NONE); }
-  ShortProducts(const ShortProducts&) = delete;
-  static void set(at::Float32Precision precision) {
-    at::globalContext().setFloat32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL, precision);
-  }
-};
-
 // Comparisons of eager's step with one whose change is larger by `off` of it: always, or where products are short.
 struct OffLane {
-  enum class When { kAlways, kInShortProducts };
-  OffLane(double off, When when)
-      : off_(off), when_(when), lane_(Lane::kCompiled, [this](auto) { step(); }, {nullptr, "key", 1}) {}
+  enum class When { kAlways, kInReducedFp32, kInTheGraph };
+  OffLane(double off, When when, torch::ScalarType compute = torch::kFloat32)
+      : off_(off),
+        when_(when),
+        case_(with(compute)),
+        lane_(
+            Lane::kCompiled, [this](auto) { step(when_ != When::kInReducedFp32 || is_reduced()); }, {nullptr, "key", 1},
+            when == When::kInTheGraph ? [this](auto) { step(false); } : lanes::Lane::Step()) {}
   OffLane(const OffLane&) = delete;
 
   Verdict compare() {
@@ -174,52 +168,80 @@ struct OffLane {
   }
 
  private:
+  static LaneCase with(torch::ScalarType compute) {
+    LaneCase c = lane_cases().front();
+    c.compute = compute;
+    return c;
+  }
+  static bool is_reduced() { return device::uses_reduced_fp32(torch::kCPU); }
   void eager() { step::train_step(model_->state, model_->settings, batch_, step::training_forward(model_->network)); }
-  void step() {
-    const bool is_off = when_ == When::kAlways || device::shortens_products(torch::kCPU);
-    const torch::NoGradGuard no_grad;
-    torch::Tensor parameter = model_->state.parameters.front().detach();
-    const torch::Tensor before = parameter.clone();
-    {
-      const torch::AutoGradMode grad(true);
-      eager();
-    }
-    if (is_off) parameter.add_(parameter.sub(before), off_);
+  void step(bool is_off) {
+    const torch::Tensor parameter = model_->state.parameters.front().detach(), before = parameter.clone();
+    eager();
+    if (is_off) torch::Tensor(parameter).add_(parameter.sub(before), off_);
   }
 
-  const LaneCase case_ = lane_cases().front();
-  std::unique_ptr<step::Model> model_ = make_model(case_);
-  std::vector<step::Microbatch> batch_ = make_batches(case_, 1);
   double off_;
   When when_;
+  const LaneCase case_;
+  std::unique_ptr<step::Model> model_ = make_model(case_);
+  std::vector<step::Microbatch> batch_ = make_batches(case_, 1);
   lanes::Lane lane_;
   int near_misses_ = 0;
 };
 
+// As often as a comparison is repeated.
+void check_rejected_in_the_end(OffLane& lane) {
+  for (int n = 1; n < lanes::kMostNearMisses; ++n) CHECK(lane.compare() == Verdict::kUndecided);
+  CHECK(lane.compare() == Verdict::kRejected);
+}
+
 }  // namespace
 
-TEST_CASE("a step that differs a little where products are short is compared in whole ones, which decide") {
+TEST_CASE("where float32 is reduced a step that differs a little is compared in full fp32, which decides") {
   constexpr double kOff = 0.05;
   using When = OffLane::When;
-  SECTION("whole products anyway: it differs too much") {
+  SECTION("it is not reduced: it differs too much") {
     CHECK(OffLane(kOff, When::kAlways).compare() == Verdict::kRejected);
   }
-  SECTION("only the short products differ") {
-    const ShortProducts products;
-    OffLane lane(kOff, When::kInShortProducts);
+  SECTION("it differs only there") {
+    const test::ReducedFp32 reduced;
+    OffLane lane(kOff, When::kInReducedFp32);
     CHECK(lane.compare() == Verdict::kUndecided);
     CHECK(lane.compare() == Verdict::kSame);
-    CHECK(device::shortens_products(torch::kCPU));
+    CHECK(device::uses_reduced_fp32(torch::kCPU));
   }
-  SECTION("it differs in whole products too") {
-    const ShortProducts products;
+  SECTION("it differs in full fp32 too") {
+    const test::ReducedFp32 reduced;
     OffLane lane(kOff, When::kAlways);
-    for (int n = 1; n < lanes::kMostNearMisses; ++n) CHECK(lane.compare() == Verdict::kUndecided);
-    CHECK(lane.compare() == Verdict::kRejected);
+    check_rejected_in_the_end(lane);
   }
-  SECTION("it differs by much, whatever it is in whole products") {
-    const ShortProducts products;
-    CHECK(OffLane(0.5, When::kInShortProducts).compare() == Verdict::kRejected);
+  SECTION("only the graph differs, not what was captured") {
+    const test::ReducedFp32 reduced;
+    OffLane lane(kOff, When::kInTheGraph);
+    check_rejected_in_the_end(lane);
+  }
+  SECTION("it differs by much, whatever it does in full fp32") {
+    const test::ReducedFp32 reduced;
+    CHECK(OffLane(0.5, When::kInReducedFp32).compare() == Verdict::kRejected);
+  }
+  SECTION("the step computes in bf16, to which the setting says nothing") {
+    const test::ReducedFp32 reduced;
+    CHECK(OffLane(0.1, When::kInReducedFp32, torch::kBFloat16).compare() == Verdict::kRejected);
+  }
+}
+
+TEST_CASE("without memory for the comparison in full fp32 the ordinary one goes on") {
+  const test::ReducedFp32 reduced;
+  auto& memory = test::FailingAllocator::instance();
+  for (int n = 1; n < 10; ++n) {
+    CAPTURE(n);
+    OffLane lane(0.05, OffLane::When::kInReducedFp32);
+    CHECK(lane.compare() == Verdict::kUndecided);
+    memory.fail_at(n);
+    CHECK(lane.compare() == Verdict::kUndecided);
+    CHECK(memory.fired());
+    CHECK(lane.compare() == Verdict::kSame);
   }
 }
 

@@ -18,6 +18,7 @@ def settings():
         "tf32": torch.backends.cuda.matmul.allow_tf32,
         "tf32 of cuDNN": torch.backends.cudnn.allow_tf32,
         "filled": torch.utils.deterministic.fill_uninitialized_memory,
+        "chosen without timing": job.inductor.deterministic,
     }
 
 
@@ -29,7 +30,7 @@ class NumericsTest(unittest.TestCase):
     def test_for_a_card(self):
         for deterministic in (True, False):
             for tf32 in (True, False):
-                expected = {"deterministic": deterministic, "tf32": tf32, "tf32 of cuDNN": tf32, "filled": False}
+                expected = {"deterministic": deterministic, "tf32": tf32, "tf32 of cuDNN": tf32, "filled": False, "chosen without timing": False}
                 self.assertEqual(self.set("cuda", deterministic, tf32), expected)
 
     def test_for_a_processor(self):

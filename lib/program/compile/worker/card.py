@@ -28,7 +28,7 @@ def prepare(job_folder):
     os.environ["CUDA_HOME"] = home
     os.environ["TRITON_LIBCUDA_PATH"] = libraries
     os.environ["TRITON_HOME"] = job_folder
-    os.environ["CUBLAS_WORKSPACE_CONFIG"] = ":4096:8"  # else cuBLAS refuses to compute deterministically
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # else cuBLAS refuses to compute deterministically
     os.environ["TRITON_CACHE_DIR"] = os.path.join(job_folder, "triton")
 
 

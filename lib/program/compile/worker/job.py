@@ -89,9 +89,11 @@ inductor.cpp.cxx = (toolchain.compiler(),)
 
 
 def set_numerics(request):
-    """As in the process that will run the program. Inductor takes atomic additions or not by it, products in TF32 or
-    not, and times its choices under it."""
+    """As in the process that will run the program. By them Inductor adds atomically or not, has products in TF32 or not,
+    and times its choices."""
     torch.use_deterministic_algorithms(request["deterministic"])
+    # That would have it choose without timing. What it chooses is in the package, and so the same in each run.
+    inductor.deterministic = False
     torch.utils.deterministic.fill_uninitialized_memory = False
     if request["device"] != "cpu":
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = request["tf32"]
