@@ -43,7 +43,7 @@ TEST_CASE("a GPU that does not answer is told of") {
   CHECK(gpus.error() == "a GPU cannot be opened: GPU is lost");
 }
 
-TEST_CASE("a GPU's utilization is told by its address") {
+TEST_CASE("the utilization of a GPU is read by its PCI address") {
   const auto nvml = Nvml::open(FAKE_NVML);
   REQUIRE(nvml);
   CHECK(nvml->utilization("0000:3b:00.0").value() == 0.37);

@@ -19,7 +19,7 @@ TEST_CASE("the driver is asked at most once a second how busy the GPU is") {
   CHECK(meter.read() == 0.9);
 }
 
-TEST_CASE("nothing is told without a GPU, without the library, or where the driver does not say") {
+TEST_CASE("there is no utilization without a GPU, without the library, or where the driver does not know the GPU") {
   CHECK_FALSE(UtilizationMeter("", {}, FAKE_NVML).read());
   CHECK_FALSE(UtilizationMeter(kAddress, {}, "no such library").read());
   CHECK_FALSE(UtilizationMeter("0000:ff:00.0", {}, FAKE_NVML).read());
