@@ -19,6 +19,10 @@ using namespace leyline::literals;
 // Larger ones are copied at more expense than their forward's calls are queued, and have no room to be there twice.
 constexpr std::size_t kMostOutput = std::size_t{32} << 20;
 
+bool has_form(const torch::Tensor& tensor, const TensorForm& form) {
+  return tensor.sizes() == form.sizes && tensor.strides() == form.strides && tensor.scalar_type() == form.type;
+}
+
 TensorForm form_of(const torch::Tensor& tensor) {
   return {tensor.sizes().vec(), tensor.strides().vec(), tensor.scalar_type()};
 }
@@ -47,7 +51,7 @@ torch::Tensor EvaluationForward::operator()(const torch::Tensor& inputs) {
   Shape& shape = shape_of(inputs);
   switch (shape.phase) {
     case Shape::Phase::kNew:
-      return look_at(shape, inputs);
+      return run_first(shape, inputs);
     case Shape::Phase::kSeen:
       return record(shape, inputs);
     case Shape::Phase::kRecorded:
@@ -61,27 +65,19 @@ torch::Tensor EvaluationForward::operator()(const torch::Tensor& inputs) {
 }
 
 EvaluationForward::Shape& EvaluationForward::shape_of(const torch::Tensor& inputs) {
-  follow_structure();
-  const TensorForm form = form_of(inputs);
-  const auto known = std::ranges::find(shapes_, form, &Shape::inputs);
-  return known != shapes_.end() ? *known : shapes_.emplace_back(Shape{.inputs = form});
+  take_structure();
+  const auto known = std::ranges::find_if(shapes_, [&](const Shape& shape) { return has_form(inputs, shape.inputs); });
+  return known != shapes_.end() ? *known : shapes_.emplace_back(Shape{.inputs = form_of(inputs)});
 }
 
-void EvaluationForward::follow_structure() {
+void EvaluationForward::take_structure() {
   if (structure_ == model_.network.structure_version()) return;
   structure_ = model_.network.structure_version();
   shapes_.clear();
   capture_.forget_failures();
 }
 
-void EvaluationForward::release_memory() {
-  follow_structure();
-  for (Shape& shape : shapes_) {
-    if (shape.replayed != nullptr) shape.replayed->release_intermediates();
-  }
-}
-
-torch::Tensor EvaluationForward::look_at(Shape& shape, const torch::Tensor& inputs) {
+torch::Tensor EvaluationForward::run_first(Shape& shape, const torch::Tensor& inputs) {
   torch::Tensor output = run_eager(inputs);
   shape.output = form_of(output);
   shape.phase = output.nbytes() > kMostOutput ? Shape::Phase::kEager : Shape::Phase::kSeen;

@@ -23,7 +23,6 @@ namespace esper::lanes {
 struct TensorForm {
   std::vector<std::int64_t> sizes, strides;
   torch::ScalarType type{};
-  bool operator==(const TensorForm&) const = default;
 };
 
 class EvaluationForward {
@@ -36,8 +35,8 @@ class EvaluationForward {
   // has: not under a kasmina::AlphaOverride.
   torch::Tensor operator()(const torch::Tensor& inputs);
 
-  // Between two passes: gives memory back that only a pass needs; of another structure, all.
-  void release_memory();
+  // Between two passes, after the network may have changed: drops what is of another structure, with its memory.
+  void take_structure();
 
   // Batches so far, by Lane.
   const LaneCounts& batches() const { return batches_; }
@@ -50,10 +49,9 @@ class EvaluationForward {
     std::unique_ptr<ReplayedForward> replayed{};
   };
 
-  void follow_structure();
   Shape& shape_of(const torch::Tensor& inputs);
   torch::Tensor run_eager(const torch::Tensor& inputs);
-  torch::Tensor look_at(Shape& shape, const torch::Tensor& inputs);
+  torch::Tensor run_first(Shape& shape, const torch::Tensor& inputs);
   torch::Tensor record(Shape& shape, const torch::Tensor& inputs);
   torch::Tensor compare(Shape& shape, const torch::Tensor& inputs);
   torch::Tensor replay(Shape& shape, const torch::Tensor& inputs);

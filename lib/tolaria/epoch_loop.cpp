@@ -53,34 +53,14 @@ LossVerdict judge(const Measurements& measured, const Run& run) {
   return judge_loss({measured.running.loss, measured.running.score, run.facts.num_classes}, run.progress.safety);
 }
 
-// How far a run is from its end.
-bool should_stop_early(const Run& run) {
-  const auto patience = static_cast<std::uint32_t>(run.facts.config.training.early_stop_epochs);
-  return patience > 0 && run.progress.epochs_without_better >= patience;
-}
-
-bool is_last_epoch_over(const Run& run) {
-  return run.progress.epoch >= static_cast<std::uint32_t>(run.facts.config.epochs);
-}
-
-// Whether the run ends with the epoch that is not counted yet; known once that was recorded.
-bool is_last_epoch(const Run& run) {
-  return run.progress.epoch + 1 >= static_cast<std::uint32_t>(run.facts.config.epochs) || should_stop_early(run);
-}
-
-// Before it was recorded.
-bool may_be_last_epoch(const Run& run) {
-  const auto patience = static_cast<std::uint32_t>(run.facts.config.training.early_stop_epochs);
-  return is_last_epoch(run) || (patience > 0 && run.progress.epochs_without_better + 1 >= patience);
-}
-
 class EpochLoop {
  public:
   explicit EpochLoop(Run& run)
       : run_(run),
         forward_(run.model, run.facts.config.step, run.facts.device,
                  [&run](leyline::TelemetryEvent event) { run.outbox.emit(std::move(event)); }),
-        evaluation_{run.model, run.data.validation, run.data.train, run.facts, run.ledger, &forward_},
+        evaluation_{run.model, run.data.validation, run.data.train,
+                    run.facts, run.ledger,          run.facts.device.is_cuda() ? &forward_ : nullptr},
         log_(run.model, run.progress, run.outbox, run.saver),
         end_(run.facts, run.progress, run.saver, run.outbox),
         safety_(evaluation_, run.progress, run.saver, run.outbox, end_),
@@ -156,10 +136,10 @@ RunOutcome EpochLoop::run_to_the_end() {
   safety_.begin(run_.came_back);
   if (const auto outcome = safety_.halted()) return *outcome;
   growth_.ask_again();
-  for (follow_changes(); !is_last_epoch_over(run_) && !should_stop_early(run_); follow_changes()) {
+  for (follow_changes(); !end_.is_last_epoch_over() && !end_.should_stop_early(); follow_changes()) {
     if (const auto outcome = run_epoch()) return *outcome;
   }
-  return end_.finish(is_last_epoch_over(run_) ? RunEnd::At::kLastEpoch : RunEnd::At::kNoImprovement);
+  return end_.finish(end_.is_last_epoch_over() ? RunEnd::At::kLastEpoch : RunEnd::At::kNoImprovement);
 }
 
 void EpochLoop::follow_changes() {
@@ -196,13 +176,13 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
 
   const auto best_before = run_.progress.best;
   bool better = record_epoch(run_.progress, metrics, figures_of(measured.running), goals_of(config()));
-  const EpochResults results{metrics, measured, *trained, is_last_epoch(run_)};
+  const EpochResults results{metrics, measured, *trained, end_.is_last_epoch()};
   if (grow(results) == EpochEnd::kInterrupted) return end_.interrupted();
   if (const auto& settled = growth_.settled_validation()) {
     better = replace_validation(run_.progress, *settled, best_before, config().checkpoint.best_metric);
   }
   trainer_.take_structure();
-  forward_.release_memory();
+  forward_.take_structure();
   safety_.end_epoch(verdict, measured, decision());
   const double hook_ms = base::milliseconds(run_.facts.clock.now() - hook_begin);
 
@@ -269,7 +249,7 @@ void EpochLoop::write_bundle(StepBundles::Kept kept) {
 }
 
 bool EpochLoop::may_be_interrupted() const {
-  const bool settles = may_be_last_epoch(run_) && growth_.may_settle();
+  const bool settles = end_.may_be_last_epoch() && growth_.may_settle();
   return settles || growth_.may_train_control(run_.progress);
 }
 

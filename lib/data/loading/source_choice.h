@@ -36,7 +36,7 @@ bool fits(const SourceFacts& facts);
 // where it fits and the run is long enough to repay it, and gives nothing where it had to stop.
 SourceChoice choose_source(const SourceFacts& facts, const std::function<std::optional<SourceTimes>()>& measure);
 
-// A round of tolaria::SourceTimer: the microseconds of one batch; nothing where a signal asks for a stop.
+// Has some batches drawn and computed, and gives the microseconds of one; nothing where a signal asks for a stop.
 using BatchTimer = std::function<std::optional<double>()>;
 
 // The medians of a few rounds in which both are timed, after one that warms up. The clock is asked before each further

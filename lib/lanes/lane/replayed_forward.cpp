@@ -23,7 +23,7 @@ base::Expected<std::unique_ptr<ReplayedForward>> ReplayedForward::record(const s
   std::vector<torch::Tensor> tensors;
   std::optional<std::size_t> moving;
   for (const auto& input : program->inputs) {
-    // Whoever compares two ways would write it twice.
+    // The comparison with eager would write it a second time.
     if (input.name != "output" && input.access != program::Access::kRead) {
       return base::failure("it writes " + input.name);
     }
@@ -60,11 +60,6 @@ const torch::Tensor& ReplayedForward::run(const torch::Tensor& inputs) {
   replay_->rebind(moving_, inputs_);
   replay();
   return output_;
-}
-
-void ReplayedForward::release_intermediates() {
-  replay_->release_intermediates();
-  if (graph_ == nullptr) inputs_.reset();
 }
 
 }  // namespace esper::lanes

@@ -13,9 +13,8 @@ namespace esper::lanes {
 
 class ReplayedForward {
  public:
-  // Records the forward of these inputs as it runs, under the caller's autocast. output: a tensor like that of the
-  // forward before, and  // same form; it receives this one's. Fails with the reason if it cannot be recorded, or
-  // writes a buffer; `output` has the forward's all the same.
+  // Records the forward of these inputs as it runs, under the caller's autocast. output: of the form of the forward's
+  // output, which it receives in any case. Fails with the reason if the forward cannot be recorded, or writes a buffer.
   static base::Expected<std::unique_ptr<ReplayedForward>> record(const step::Model& model, const torch::Tensor& inputs,
                                                                  const torch::Tensor& output);
   ReplayedForward(const ReplayedForward&) = delete;
@@ -27,8 +26,6 @@ class ReplayedForward {
 
   // The result is overwritten by the next run.
   const torch::Tensor& run(const torch::Tensor& inputs);
-  // Until the next run; on the CPU only.
-  void release_intermediates();
 
  private:
   ReplayedForward() = default;

@@ -15,7 +15,8 @@ struct Evaluation {
   data::Loader& train;  // training data, for the averaged model's batch statistics
   const RunFacts& facts;
   base::Ledger& ledger;
-  lanes::EvaluationForward* forward = nullptr;  // of the model as it runs; null: as written
+  lanes::EvaluationForward* forward =
+      nullptr;  // of the model as it runs; null: as written, on the CPU, where it is no slower
 };
 
 }  // namespace esper::tolaria

@@ -18,6 +18,21 @@ using leyline::Level;
 using End = RunOutcome::Kind;
 using namespace leyline::literals;
 
+bool RunEnd::stops_after(std::uint32_t epochs_without_better) const {
+  const auto patience = static_cast<std::uint32_t>(facts_.config.training.early_stop_epochs);
+  return patience > 0 && epochs_without_better >= patience;
+}
+
+bool RunEnd::is_last_epoch_over() const { return progress_.epoch >= static_cast<std::uint32_t>(facts_.config.epochs); }
+
+bool RunEnd::should_stop_early() const { return stops_after(progress_.epochs_without_better); }
+
+bool RunEnd::is_last_epoch() const {
+  return progress_.epoch + 1 >= static_cast<std::uint32_t>(facts_.config.epochs) || should_stop_early();
+}
+
+bool RunEnd::may_be_last_epoch() const { return is_last_epoch() || stops_after(progress_.epochs_without_better + 1); }
+
 RunOutcome RunEnd::finish(At at) {
   RunOutcome outcome;
   base::fault::signal_point("tolaria.ending");

@@ -77,16 +77,6 @@ class Noisy(Net):
         return super().forward(x) + torch.rand(x.shape[0], 10)
 
 
-class Counter(Net):  # of its forwards, evaluation included
-    def __init__(self):
-        super().__init__()
-        self.register_buffer("calls", torch.zeros(1))
-
-    def forward(self, x):
-        self.calls.add_(1)
-        return super().forward(x) * (1 + 0.01 * self.calls)
-
-
 class Joined(nn.Module):  # a picture and two words of seven
     def __init__(self):
         super().__init__()
@@ -203,21 +193,6 @@ TEST_CASE("an imported model trains and grows, and its run needs neither its fil
   const auto without = run_esper({"evaluate", straight.string()});
   CHECK(without.exit_code == 5);
   CHECK_THAT(without.err, ContainsSubstring("has no folder host"));
-}
-
-TEST_CASE("a model that writes a buffer in evaluation, too, has eager's bits in lane replay") {
-  const ImportRoom import;
-  REQUIRE(import.import("Counter").exit_code == 0);
-  const RunRoom& room = import.room;
-  const auto config = room.write("small.yaml", growing_config());
-  const auto run_in = [&](const std::string& lane) {
-    const auto folder = room.run(lane);
-    const auto trained = train(config, folder, imported(import.out, {"step.lane=" + lane}));
-    INFO(trained.err);
-    REQUIRE(trained.exit_code == 0);
-    return record_of(folder);
-  };
-  check_equal(run_in("replay"), run_in("eager"));
 }
 
 // The class is the first of two words, which a network that takes the words' table into account learns at once: rows of

@@ -8,6 +8,7 @@
 #include "support/armed_fault.h"
 #include "support/failing_allocator.h"
 #include "support/grown_model.h"
+#include "support/host_package.h"
 
 namespace esper::test::evaluation_forward_test {
 
@@ -44,7 +45,6 @@ class Forward {
     }
     return same;
   }
-  void release_memory() { forward_->release_memory(); }
   std::int64_t batches(LaneId lane) const { return forward_->batches()[static_cast<std::size_t>(lane)]; }
 
   std::vector<leyline::TelemetryEvent> events;
@@ -135,15 +135,22 @@ TEST_CASE("an output that is not finite is compared with nothing, and the next o
   CHECK(forward.events.empty());
 }
 
-TEST_CASE("memory that was released between two passes is there again in the next") {
-  const LaneCase c = lane_cases()[2];
+TEST_CASE("a forward that writes a buffer runs as it is written, once for each batch") {
+  test::PackageFiles files;
+  files.evaluate["operations"].push_back(
+      nlohmann::json::parse(R"(["aten::add_.Scalar", [["tensor", 4], ["int", 1], ["int", 1]], [["tensor", 4]]])"));
+  const test::TemporaryFolder folder;
+  LaneCase c = lane_case("counts", config::HostKind::kExported, leyline::features_shape(4, 3), 8);
+  c.config.host.path = test::write_package(folder, files);
   const auto model = make_model(c);
   Forward forward(c, *model);
-  for (int pass = 0; pass < 3; ++pass) {
-    CHECK(forward.has_eagers_output(4));
-    forward.release_memory();
+  for (std::uint64_t n = 0; n < 6; ++n) forward.run(forward.inputs(n));
+  for (const auto& [id, tensor] : model->network.buffers()) {
+    if (id == "host.count") CHECK(tensor.item<std::int64_t>() == 6);
   }
-  CHECK(forward.batches(LaneId::kEager) == kInEager);
+  CHECK(forward.batches(LaneId::kEager) == 6);
+  REQUIRE(forward.events.size() == 1);
+  CHECK(forward.events.front().attributes.at("reason") == "validation: it writes host.count");
 }
 
 TEST_CASE("in lane eager the forward runs as it is written") {

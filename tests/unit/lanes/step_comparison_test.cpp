@@ -22,6 +22,17 @@ namespace {
 
 constexpr std::int64_t kCheck = 2;  // after the warm-up and the recording
 
+lanes::CheckResult compare(step::Model& model, lanes::Lane& lane, int& near_misses,
+                           std::span<const step::Microbatch> batch, const std::function<void()>& eager) {
+  const config::StepConfig config;
+  const lanes::LaneServices services;
+  lanes::LaneFigures figures;
+  lanes::GraphCapture capture(0, services.emit);
+  const lanes::LaneContext context{model,    config,  torch::kCPU, step::training_forward(model.network),
+                                   services, figures, capture};
+  return lanes::compare_with_eager(context, lane, near_misses, batch, eager);
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -65,16 +76,10 @@ TEST_CASE("wherever memory runs out in a comparison by values, the lane is refus
       step::train_step(of.state, of.settings, batch, step::training_forward(of.network));
     };
     step_of(*expected);
-    const config::StepConfig config;
-    const lanes::LaneServices services;
-    lanes::LaneFigures figures;
-    lanes::GraphCapture capture(0, services.emit);
-    const lanes::LaneContext context{*model,   config,  torch::kCPU, step::training_forward(model->network),
-                                     services, figures, capture};
     lanes::Lane compiled(Lane::kCompiled, [&](auto) { step_of(*model); }, {nullptr, "key", 1});
     int near_misses = 0;
     memory.fail_at(n);
-    const auto result = lanes::compare_with_eager(context, compiled, near_misses, batch, [&] { step_of(*model); });
+    const auto result = compare(*model, compiled, near_misses, batch, [&] { step_of(*model); });
     const bool failed = memory.fired();
     if (result.eager_is_due) step_of(*model);
     CHECK(same_bits(*expected, *model));
@@ -158,13 +163,7 @@ struct OffLane {
   OffLane(const OffLane&) = delete;
 
   Verdict compare() {
-    const lanes::LaneServices services;
-    const config::StepConfig config;
-    lanes::LaneFigures figures;
-    lanes::GraphCapture capture(0, services.emit);
-    const lanes::LaneContext context{*model_,  config,  torch::kCPU, step::training_forward(model_->network),
-                                     services, figures, capture};
-    return lanes::compare_with_eager(context, lane_, near_misses_, batch_, [&] { eager(); }).verdict;
+    return step_comparison_test::compare(*model_, lane_, near_misses_, batch_, [&] { eager(); }).verdict;
   }
 
  private:
