@@ -66,7 +66,7 @@ items_of_train() {
     item "resume-$lane" 300 "$BIN/esper" verify-resume "$ROOT/configs/run/digits.yaml" --kills 3 --output "$OUTPUT/resume-$lane.json" \
       --set device.kind=cuda epochs=20 "step.lane=$lane"
   done
-  item drill-capture_refused 120 "$BIN/esper" drill capture_refused
+  item drills 180 "$BIN/esper" drill capture_refused nan_inputs_gpu
 }
 
 # measure SCENARIO PRECISION

@@ -1,6 +1,8 @@
 #pragma once
+#include <array>
 #include <chrono>
 #include <string>
+#include <utility>
 
 #include "base/quantity.h"
 #include "config/field.h"
@@ -46,6 +48,14 @@ struct EmergencyConfig {
   }
 };
 
+// When a run looks whether its steps were finite: after each, or late, where a look waits for a GPU
+// (tolaria/safety/step_watch.h).
+enum class StepWatching { kAuto, kEach, kLate };
+constexpr auto names(StepWatching) {
+  using W = StepWatching;
+  return std::array{std::pair{W::kAuto, "auto"}, std::pair{W::kEach, "each"}, std::pair{W::kLate, "late"}};
+}
+
 // Time limits, and what a run does about steps and epochs that go wrong.
 struct SafetyConfig {
   base::Duration data_deadline = std::chrono::seconds(60);
@@ -54,6 +64,7 @@ struct SafetyConfig {
   base::Duration save_deadline = std::chrono::seconds(120);
   base::Duration rollback_deadline = std::chrono::seconds(12);
   base::Duration stall_deadline = std::chrono::minutes(30);
+  StepWatching step_watch = StepWatching::kAuto;
   int most_skipped_steps = 2, most_rate_cuts = 2;
   double rate_cut = 0.5;
   int snapshot_limit_mb = 0;
@@ -76,6 +87,10 @@ struct SafetyConfig {
                             "how long a run may do nothing that counts as progress before this is reported; 0s: never"),
                       field("stop_when_stalled", &C::stop_when_stalled,
                             "then the process also ends, with exit status 75, so that the run can be resumed"),
+                      field("step_watch", &C::step_watch,
+                            "each: a step whose loss or gradient is not finite is noticed right after it, for which a "
+                            "GPU must be waited for; late: within two seconds, before a save and at the end of an "
+                            "epoch, and the run goes back to find it; auto: late on a GPU, each on the CPU"),
                       field("most_skipped_steps", &C::most_skipped_steps,
                             "how many steps whose loss or gradient is not finite are passed over, since the last "
                             "epoch that ended well; 0: none",

@@ -8,26 +8,29 @@
 
 namespace esper::step {
 
+namespace {
+
+torch::Tensor on_host(const torch::Tensor& tensor) { return tensor.is_cpu() ? tensor : tensor.cpu(); }
+
+}  // namespace
+
+FiniteWatch::Look FiniteWatch::look_at(const MetricSums& metrics) {
+  const torch::Tensor counts = on_host(metrics.counts), sums = on_host(metrics.sums);
+  const auto* figures = sums.const_data_ptr<double>();
+  return {*counts.const_data_ptr<std::int64_t>() - static_cast<std::int64_t>(figures[kFinite]),
+          std::isfinite(figures[kLoss])};
+}
+
 void FiniteWatch::begin(const StepState& state, Overflow overflow) {
-  is_on_ = state.device.is_cpu();
   overflow_ = overflow;
-  if (is_on_) seen_ = bad_steps(state);
+  seen_ = look_at(state.metrics).bad_steps;
 }
 
 bool FiniteWatch::is_scale_at_its_end(const StepState& state) {
   constexpr double kLeastShare = 1.0 / 256;
   const LossScale& loss_scale = state.loss_scale;
   return loss_scale.enabled() &&
-         *loss_scale.scale.const_data_ptr<float>() <= kLeastShare * std::min(1.0, loss_scale.config.init_scale);
-}
-
-std::int64_t FiniteWatch::bad_steps(const StepState& state) {
-  const auto steps = *state.metrics.counts.const_data_ptr<std::int64_t>();
-  return steps - static_cast<std::int64_t>(state.metrics.sums.const_data_ptr<double>()[kFinite]);
-}
-
-bool FiniteWatch::has_finite_loss(const StepState& state) {
-  return std::isfinite(state.metrics.sums.const_data_ptr<double>()[kLoss]);
+         loss_scale.scale.item<float>() <= kLeastShare * std::min(1.0, loss_scale.config.init_scale);
 }
 
 namespace {

@@ -1,7 +1,6 @@
 #pragma once
-// Notices the step after which a run's numbers are not finite, at once and without a read of a device: the sums of the
-// epoch (step/step_metrics.h) show it, in every lane, and on the CPU they are in this process's memory. Training
-// thread.
+// Notices that the numbers of a step are not finite: the sums of the epoch (step/step_metrics.h) show it, in every
+// lane. On the CPU they are in this process's memory; on a GPU each look waits for the steps so far. Training thread.
 
 #include <cstdint>
 #include <span>
@@ -23,16 +22,17 @@ class FiniteWatch {
   // answers with a smaller scale.
   enum class Overflow { kTrouble, kOrdinary };
 
-  // Watches the steps from now on. Not on a GPU, whose sums are read at the end of an epoch.
+  // Watches the steps from now on.
   void begin(const StepState& state, Overflow overflow);
-  // After a step: whether its loss or its gradient norm is not finite. Where overflows are ordinary, that counts only
-  // if bad_tensor(), which is first_not_finite() of the whole model and the batch, names something, or if
-  // is_scale_at_its_end().
+  // After one step or several: whether the loss or the gradient norm of one is not finite. Where overflows are
+  // ordinary, that counts only if bad_tensor(), which is first_not_finite() of the whole model and the batch, names
+  // something, or if is_scale_at_its_end().
   template <class BadTensor>
   bool trips(const StepState& state, const BadTensor& bad_tensor) {
-    if (!is_on_ || (bad_steps(state) == seen_ && has_finite_loss(state))) return false;
+    const Look look = look_at(state.metrics);
+    if (look.bad_steps == seen_ && look.has_finite_loss) return false;
     if (overflow_ == Overflow::kTrouble) return true;
-    seen_ = bad_steps(state);
+    seen_ = look.bad_steps;
     return is_scale_at_its_end(state) || !bad_tensor().empty();
   }
   // Whether the loss scale is no more than a 256th of 1, or of training.grad_scaler.init_scale where that is below 1:
@@ -40,10 +40,12 @@ class FiniteWatch {
   static bool is_scale_at_its_end(const StepState& state);
 
  private:
-  static std::int64_t bad_steps(const StepState& state);
-  static bool has_finite_loss(const StepState& state);
+  struct Look {
+    std::int64_t bad_steps = 0;
+    bool has_finite_loss = true;
+  };
+  static Look look_at(const MetricSums& metrics);
 
-  bool is_on_ = false;
   Overflow overflow_ = Overflow::kTrouble;
   std::int64_t seen_ = 0;
 };

@@ -23,17 +23,11 @@ namespace esper::tolaria {
 
 using base::Owner;
 using step::Microbatch;
+using When = StepWatch::When;
 
 namespace {
 
 constexpr auto kDrillDelay = std::chrono::seconds(2);
-
-BadStep bad_step(std::int64_t step, const step::StepState& state, const std::string& tensor) {
-  if (!tensor.empty()) return {step, tensor + " is not finite", tensor.starts_with("batch.")};
-  const bool overflows = step::FiniteWatch::is_scale_at_its_end(state);
-  return {step, overflows ? "the gradients overflow, however small the loss scale"
-                          : "the loss or the gradient of a step is not finite"};
-}
 
 // The same samples in smaller microbatches: the step's loss is the mean over all of them, whatever their sizes.
 std::vector<Microbatch> split(const std::vector<Microbatch>& microbatches, std::int64_t parts) {
@@ -75,6 +69,7 @@ EpochTrainer::EpochTrainer(Run& run, GoodState& good_state)
       runner_(run.model, run.facts.config.step, run.facts.device, runner_services(run)),
       batches_(run.data.train, run.facts.device, run.facts.config.step.accumulation,
                look_ahead_for(run.facts.config.data, run.facts.device, run.data.train), run.ledger),
+      watch_(run.facts, run.model, run.came_back ? run.came_back->step : 0),
       recorder_(run.facts, run.progress, run.model.state, run.black_box) {}
 
 // Not the epoch's last one, where that is shorter.
@@ -123,12 +118,8 @@ std::optional<BadStep> EpochTrainer::run_step(const std::vector<Microbatch>& mic
   if (watched) runner_.record_step_time(clock.now() - begin);
   if (run_.step_times) run_.step_times->push_back({begin, clock.now()});
   recorder_.end(microbatches, run_.facts.learning_rate(step) * rate_factor, {runner_.figures().in_use, runner_.bits()});
-  const auto bad_tensor = [&] {
-    return step::first_not_finite(step::all_tensors(run_.model, run_.facts.device), used);
-  };
-  if (!watch_.trips(run_.model.state, bad_tensor)) return std::nullopt;
-  BadStep bad = tolaria::bad_step(step, run_.model.state, bad_tensor());
-  if (run_.bundles) run_.bundles->keep(bad, used, runner_.figures().in_use);
+  auto bad = watch_.look_at(step, used);
+  if (bad && run_.bundles) run_.bundles->keep(*bad, used, runner_.figures().in_use);
   return bad;
 }
 
@@ -153,10 +144,7 @@ void EpochTrainer::begin_epoch() {
   batches_.begin_epoch(run_.progress.epoch, run_.progress.batch);
   setup_.follow_network();
   bad_step_.reset();
-  watch_ = {};
-  using Overflow = step::FiniteWatch::Overflow;
-  const bool is_half = run_.model.settings.compute_type == torch::kHalf;
-  watch_.begin(run_.model.state, is_half ? Overflow::kOrdinary : Overflow::kTrouble);
+  watch_.begin_epoch();
 }
 
 bool EpochTrainer::train_up_to(std::int64_t step) {
@@ -211,14 +199,21 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
     if (run_.kernel_trace != nullptr) {
       run_.kernel_trace->step_over(run_.progress.batch == run_.facts.batches_per_epoch);
     }
-    if (can_go_back && is_whole(microbatches) && steady_bits_.wants_copy(runner_.bits())) {
+    const bool copies = can_go_back && is_whole(microbatches) && steady_bits_.wants_copy(runner_.bits());
+    const bool is_worth_saving = spoilt_.empty() && run_.progress.safety.suspect_epochs == 0;
+    const bool saves = run_.saver.is_due_after_step() && is_worth_saving;
+    const bool interrupted = base::Interrupt::requested() != 0;
+    if (can_go_back)
+      bad_step_ = watch_.look_back(run_.progress.step, copies || saves || interrupted ? When::kNow : When::kIfDue);
+    if (bad_step_ || interrupted) return std::nullopt;
+    if (copies) {
       good_state_.keep();
       steady_bits_.copied();
     }
-    if (base::Interrupt::requested() != 0) return std::nullopt;
-    const bool is_worth_saving = spoilt_.empty() && run_.progress.safety.suspect_epochs == 0;
-    if (run_.saver.is_due_after_step() && is_worth_saving) save();
+    if (saves) save();
   }
+  if (can_go_back) bad_step_ = watch_.look_back(run_.progress.step, When::kNow);
+  if (bad_step_) return std::nullopt;
   if (base::Interrupt::requested() != 0) return std::nullopt;
   wait_for_device();
   runner_.record_epoch();

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "lanes/step_runner.h"
-#include "step/finite_watch.h"
 #include "tolaria/run/batch_source.h"
 #include "tolaria/run/run.h"
 #include "tolaria/run/step_setup.h"
@@ -17,6 +16,7 @@
 #include "tolaria/safety/steady_bits.h"
 #include "tolaria/safety/step_bundles.h"
 #include "tolaria/safety/step_recorder.h"
+#include "tolaria/safety/step_watch.h"
 
 namespace esper::tolaria {
 
@@ -27,8 +27,9 @@ class EpochTrainer {
   EpochTrainer& operator=(const EpochTrainer&) = delete;
 
   // Trains from the run's cursor to the end of the epoch, and saves when due. Empty if a signal interrupted it, or if a
-  // step went wrong: then bad_step() has it, and the cursor is before it. Where seeds grow, an epoch with numbers that
-  // are not finite is undone as a whole: then the steps after the bad one are passed over, and spoilt() says why.
+  // step went wrong: then bad_step() has it, and the cursor is before it, or after those of which it is one. Where
+  // seeds grow, an epoch with numbers that are not finite is undone as a whole: then the steps after the bad one are
+  // passed over, and spoilt() says why.
   std::optional<TrainedEpoch> train();
   const std::optional<BadStep>& bad_step() const { return bad_step_; }
   const std::string& spoilt() const { return spoilt_; }
@@ -63,7 +64,7 @@ class EpochTrainer {
   StepSetup setup_;
   lanes::StepRunner runner_;
   BatchSource batches_;
-  step::FiniteWatch watch_;
+  StepWatch watch_;
   StepRecorder recorder_;
   std::optional<BadStep> bad_step_;
   std::string spoilt_;

@@ -69,13 +69,19 @@ std::int64_t kept_numbers(const TrainingConfig& training) {
 // recorded step makes. Measured: 14 numbers for each parameter with AdamW.
 constexpr std::int64_t kLaneCopies = 5;
 
-// Copies of all that a step may change, beside it: the state to go back to; while a lane is checked; and for the
-// control that a seed is measured against.
+bool may_grow(const RunConfig& config) { return config.growth.enabled && config.policy.kind != PolicyKind::kNone; }
+
+// Copies of all that a step may change, beside it: while a lane is checked, and for the control that a seed is measured
+// against.
 std::int64_t state_copies(const RunConfig& config) {
-  const bool grows = config.growth.enabled && config.policy.kind != PolicyKind::kNone;
-  const bool has_control = grows && config.growth.gates.evidence == Evidence::kControl;
-  const bool goes_back = config.safety.most_skipped_steps > 0 || config.safety.most_rate_cuts > 0;
-  return (grows || goes_back ? 1 : 0) + (config.step.lane == Lane::kEager ? 0 : kLaneCopies) + (has_control ? 1 : 0);
+  const bool has_control = may_grow(config) && config.growth.gates.evidence == Evidence::kControl;
+  return (config.step.lane == Lane::kEager ? 0 : kLaneCopies) + (has_control ? 1 : 0);
+}
+
+// The copy to go back to, which is on the host.
+std::int64_t good_states(const RunConfig& config) {
+  const bool reacts = config.safety.most_skipped_steps > 0 || config.safety.most_rate_cuts > 0;
+  return may_grow(config) || reacts ? 1 : 0;
 }
 
 struct Network {
@@ -166,6 +172,7 @@ Estimate memory_of(const RunConfig& config, const RunInputs& inputs, const std::
   if (!network) return {0, unknown_network(config)};
   Parts parts;
   if (device == RunsOn::kCpu) add_network(parts, config, *network);
+  parts.add("the state to go back to", good_states(config) * network->state_bytes);
   parts.add("saving", network->state_bytes);
   parts.add("data", data_bytes(config, inputs));
   parts.add("batches", batch_bytes(config, inputs));

@@ -59,10 +59,12 @@ std::vector<Tracked> tracked_tensors(const Model& model) {
   return tracked;
 }
 
-StepSnapshot::StepSnapshot(const Model& model, torch::Device device)
+StepSnapshot::StepSnapshot(const Model& model, torch::Device device, torch::Device kept_on)
     : device_(device), tensors_(changeable_tensors(model)), rng_(device::rng_state(device)) {
   const torch::NoGradGuard no_grad;
-  for (const torch::Tensor& tensor : tensors_) saved_.push_back(tensor.detach().clone());
+  for (const torch::Tensor& tensor : tensors_) {
+    saved_.push_back(tensor.detach().to(tensor.options().device(kept_on), /*non_blocking=*/false, /*copy=*/true));
+  }
 }
 
 std::int64_t StepSnapshot::bytes() const {

@@ -94,7 +94,7 @@ void GoodState::keep() {
   if (is_beyond_limit(evaluation_)) return;
   const LedgerScope copying(evaluation_.ledger, Owner::kRollback);
   try {
-    copy_.emplace(evaluation_.model, evaluation_.facts.device);
+    copy_.emplace(evaluation_.model, evaluation_.facts.device, torch::kCPU);
   } catch (const std::exception& error) {
     if (device::out_of_memory_message(error).empty()) throw;
     return;

@@ -11,12 +11,13 @@ namespace esper::tolaria {
 
 enum class Trouble {
   kNotFinite,    // a step's loss or gradient
+  kUnknownStep,  // the same, of one of several steps
   kOutOfMemory,  // a step could not be computed
   kBadEpoch,     // its losses (loss_watch.h)
 };
 
 struct BadStep {
-  std::int64_t step = 0;    // of the run; of a bad epoch: the first one after the last good state
+  std::int64_t step = 0;    // of the run; of a bad epoch: the first one after the last good state; unknown: after it
   std::string reason;       // "batch.0.inputs is not finite"
   bool is_of_data = false;  // the batch itself holds a number that is not finite
   Trouble trouble = Trouble::kNotFinite;

@@ -16,10 +16,8 @@ using leyline::event;
 using leyline::Level;
 using namespace leyline::literals;
 
-GoodState::Keeps when_to_keep(const RunFacts& facts) {
-  const auto& safety = facts.config.safety;
-  const bool reacts = safety.most_skipped_steps > 0 || safety.most_rate_cuts > 0;
-  return reacts && facts.device.is_cpu() ? GoodState::Keeps::kAlways : GoodState::Keeps::kWhileSeedsGrow;
+bool may_react(const config::SafetyConfig& config) {
+  return config.most_skipped_steps > 0 || config.most_rate_cuts > 0;
 }
 
 std::string_view Reactions::advice_for(const BadStep& bad) {

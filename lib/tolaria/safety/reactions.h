@@ -14,8 +14,8 @@
 
 namespace esper::tolaria {
 
-// Single steps are watched on the CPU (step/finite_watch.h), and only where something may be done about them.
-GoodState::Keeps when_to_keep(const RunFacts& facts);
+// Whether anything is done about a step that goes wrong, but where seeds grow.
+bool may_react(const config::SafetyConfig& config);
 
 class Reactions {
  public:

@@ -37,7 +37,9 @@ RunSafety::RunSafety(const Evaluation& evaluation, RunProgress& progress, Saver&
       end_(end),
       saver_(saver),
       emergency_(evaluation.facts.config.safety.emergency, evaluation.facts.clock, outbox),
-      good_state_(evaluation, progress, outbox, emergency_, when_to_keep(evaluation.facts)),
+      good_state_(
+          evaluation, progress, outbox, emergency_,
+          may_react(evaluation.facts.config.safety) ? GoodState::Keeps::kAlways : GoodState::Keeps::kWhileSeedsGrow),
       reactions_(evaluation.facts, evaluation.model.settings, progress, good_state_, saver, outbox, emergency_),
       budgets_(evaluation.facts.config.safety.budget, outbox) {}
 
@@ -58,6 +60,7 @@ void RunSafety::begin(const std::optional<CameBack>& came_back) {
 }
 
 std::optional<RunOutcome> RunSafety::react(const BadStep& bad) {
+  if (bad.trouble == Trouble::kUnknownStep) return find_step(bad);
   switch (reactions_.react(bad)) {
     case Reactions::Next::kTrainAgain:
       return halted();
@@ -70,6 +73,17 @@ std::optional<RunOutcome> RunSafety::react(const BadStep& bad) {
   if (bad.trouble != Trouble::kOutOfMemory) return end_.diverged(bad.reason, advice);
   save_good_state();
   return end_.out_of_memory(bad.reason, advice);
+}
+
+std::optional<RunOutcome> RunSafety::find_step(const BadStep& bad) {
+  if (!may_react(evaluation_.facts.config.safety)) return end_.diverged(bad.reason, Reactions::advice_for(bad));
+  if (good_state_.put_back(bad.reason)) {
+    take_kept_progress();
+    return halted();
+  }
+  const std::int64_t good_step = progress_.safety.good_step;
+  if (!reactions_.has_checkpoint_before(good_step)) return fail_epoch(bad.reason);
+  return go_back(bad.reason, {reactions_.made(), good_step, progress_.epoch + 1, bad.step});
 }
 
 // Only one writer at a time may have the run's checkpoints and journal: the next one begins where this one has ended.
@@ -85,11 +99,16 @@ RunOutcome RunSafety::go_back(const std::string& reason, const GoBack& where) {
 
 bool RunSafety::return_to_good_state() {
   if (!good_state_.restore()) return false;
+  take_kept_progress();
+  return true;
+}
+
+// Decisions about trouble hold, and so do settings that changed.
+void RunSafety::take_kept_progress() {
   RunProgress kept = good_state_.kept_progress();
   kept.safety = progress_.safety;
   kept.changes = progress_.changes;
   progress_ = std::move(kept);
-  return true;
 }
 
 RunOutcome RunSafety::fail_epoch(const std::string& reason) {

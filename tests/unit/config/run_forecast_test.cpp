@@ -77,7 +77,8 @@ TEST_CASE("on a GPU the network is on the device, and the host keeps data and pr
   const auto cpu = forecast(config, kInputs, RunsOn::kCpu), gpu = forecast(config, kInputs, RunsOn::kGpu);
   CHECK(cpu.device_memory.bytes == 0);
   CHECK(gpu.device_memory.bytes > 12 * kParameters);
-  CHECK_THAT(gpu.memory.parts, !ContainsSubstring("gradients"));
+  CHECK_THAT(gpu.memory.parts, !ContainsSubstring("gradients") && ContainsSubstring("the state to go back to"));
+  CHECK_THAT(gpu.device_memory.parts, !ContainsSubstring("the state to go back to"));
   CHECK_THAT(cpu.memory.parts, ContainsSubstring("gradients") && ContainsSubstring("process"));
 }
 

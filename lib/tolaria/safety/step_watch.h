@@ -1,0 +1,45 @@
+#pragma once
+// Looks whether a run's steps were finite: on the CPU at each. On a GPU, where a look waits for the device, late: every
+// two seconds, before a save or a copy of the state, and at the end of an epoch. Trouble that is noticed late is in one
+// of several steps; then the run goes back to where it was good, and on its way from there each step is looked at, up
+// to where the trouble was noticed. What it does about it is the same then. Training thread.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "step/finite_watch.h"
+#include "step/model.h"
+#include "tolaria/run/run_facts.h"
+#include "tolaria/safety/governor.h"
+
+namespace esper::tolaria {
+
+class StepWatch {
+ public:
+  // Borrows facts and model. noticed_before: the step before which an earlier part of the run noticed trouble; 0: none.
+  StepWatch(const RunFacts& facts, const step::Model& model, std::int64_t noticed_before);
+
+  // Watches the steps from now on.
+  void begin_epoch();
+  // After a step, while the run's cursor is before it: what is wrong with it, if each is looked at.
+  std::optional<BadStep> look_at(std::int64_t step, std::span<const step::Microbatch> microbatches);
+  // Before step `next`, where steps are looked at late: whether one of those before it went wrong. kIfDue: only if the
+  // last look was long ago.
+  enum class When { kIfDue, kNow };
+  std::optional<BadStep> look_back(std::int64_t next, When when);
+
+ private:
+  bool trips(std::span<const step::Microbatch> microbatches);
+  std::string bad_tensor(std::span<const step::Microbatch> microbatches) const;
+  std::string reason() const;
+
+  const RunFacts& facts_;
+  const step::Model& model_;
+  step::FiniteWatch watch_;
+  std::int64_t each_before_;  // steps before this one are looked at one by one
+  base::Duration looked_{};
+};
+
+}  // namespace esper::tolaria

@@ -1,0 +1,198 @@
+// Trouble that is noticed late, as on a GPU, ends as trouble that is noticed at once: the same step is passed over, and
+// every other has the same bits.
+#include "tolaria/safety/step_watch.h"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <limits>
+
+#include "support/armed_fault.h"
+#include "support/run_fixture.h"
+#include "tolaria/safety/step_bundles.h"
+
+namespace esper::test::step_watch_test {
+namespace {
+
+using config::StepWatching;
+using tolaria::StepWatch;
+using tolaria::Trouble;
+using Kind = tolaria::RunOutcome::Kind;
+using When = StepWatch::When;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// 6 steps an epoch.
+config::RunConfig watched(StepWatching watching, int epochs = 3) {
+  config::RunConfig config = small_config();
+  config.epochs = epochs;
+  config.growth.enabled = false;
+  config.safety.step_watch = watching;
+  return config;
+}
+
+// A run in whose data one sample is not finite: one step of each epoch has it.
+struct SpoiltRun {
+  explicit SpoiltRun(const config::RunConfig& config) : it(config) { spoil(); }
+  SpoiltRun(const config::RunConfig& config, const tolaria::CheckpointImage& from) : it(config, quiet(), from) {
+    spoil();
+  }
+  void spoil() {
+    it.data.train.inputs[7].fill_(kNaN);
+    it.run.bundles = &bundles;
+  }
+  SmallRun it;
+  tolaria::StepBundles bundles{it.files, "/run", it.facts, it.progress, it.saver, it.outbox};
+};
+
+std::vector<std::string> attributes(const SmallRun& it, const std::string& event, const std::string& name) {
+  std::vector<std::string> values;
+  for (const auto& each : it.events(event)) values.push_back(each.attributes.at(name));
+  return values;
+}
+
+bool is_finite(const tolaria::CheckpointImage& image) {
+  return std::ranges::all_of(image.tensors, [](const kasmina::NamedTensor& named) {
+    return !named.tensor.is_floating_point() || at::isfinite(named.tensor).all().item<bool>();
+  });
+}
+
+}  // namespace
+
+TEST_CASE("data that are not finite cost the same steps, noticed late or at once, and all else has the same bits") {
+  SpoiltRun each(watched(StepWatching::kEach)), late(watched(StepWatching::kLate));
+  REQUIRE(each.it.go().kind == Kind::kDone);
+  REQUIRE(late.it.go().kind == Kind::kDone);
+  CHECK(differing(each.it.bits(), late.it.bits()).empty());
+  const auto skipped = attributes(late.it, "tolaria.step_skipped", "step");
+  CHECK(skipped.size() == 3);
+  CHECK(skipped == attributes(each.it, "tolaria.step_skipped", "step"));
+  for (const auto& reason : attributes(late.it, "tolaria.step_skipped", "reason")) {
+    CHECK(reason == "batch.0.inputs is not finite");
+  }
+  // Once to look for the step, and once to pass it over; at once only the latter.
+  CHECK(each.it.events("tolaria.rollback.restored").size() == 3);
+  CHECK(late.it.events("tolaria.rollback.restored").size() == 6);
+  CHECK(late.it.events("tolaria.bundle_cut").size() == 3);
+  CHECK(late.it.events("tolaria.learning_rate_lowered").empty());
+  CHECK(late.it.values("tolaria.training.loss") == each.it.values("tolaria.training.loss"));
+}
+
+TEST_CASE("trouble that was noticed late and is not there on the second way costs no step") {
+  SmallRun whole(watched(StepWatching::kLate)), late(watched(StepWatching::kLate));
+  REQUIRE(whole.go().kind == Kind::kDone);
+  const ArmedFault bad("tolaria.nan_input", 9);
+  REQUIRE(late.go().kind == Kind::kDone);
+  CHECK(differing(whole.bits(), late.bits()).empty());
+  CHECK(late.events("tolaria.step_skipped").empty());
+  CHECK(attributes(late, "tolaria.rollback.restored", "reason") ==
+        std::vector<std::string>{"the loss or the gradient of a step is not finite"});
+  CHECK(attributes(late, "tolaria.rollback.restored", "step") == std::vector<std::string>{"12"});  // the epoch's end
+}
+
+TEST_CASE("a state that is not finite is in no checkpoint, though it was not noticed yet; each leads to the same end") {
+  auto config = watched(StepWatching::kLate);
+  config.checkpoint.every = {1, base::Length::Unit::kSteps};
+  config.checkpoint.keep_last = 1000;
+  SpoiltRun late(config);
+  REQUIRE(late.it.go().kind == Kind::kDone);
+  // The save that was due after the bad step was not made: that look noticed it.
+  const auto skipped = attributes(late.it, "tolaria.step_skipped", "step"),
+             noticed = attributes(late.it, "tolaria.rollback.restored", "step");
+  REQUIRE(noticed.size() == 2 * skipped.size());
+  for (std::size_t i = 0; i < skipped.size(); ++i) {
+    CHECK(std::stoi(noticed[2 * i]) == std::stoi(skipped[i]) + 1);
+  }
+  const auto saved = late.it.saver.checkpoints();
+  CHECK(saved.size() > 12);
+  for (const auto& entry : saved) {
+    CAPTURE(entry.path);
+    const auto image = tolaria::read_checkpoint(late.it.files, entry.path);
+    CHECK(is_finite(*image));
+    SpoiltRun resumed(config, *image);
+    CHECK(resumed.it.go().kind == Kind::kDone);
+    CHECK(differing(resumed.it.bits(), late.it.bits()).empty());
+  }
+}
+
+TEST_CASE("a signal that comes before trouble was noticed leaves a run that can be resumed") {
+  const ArmedFault bad("tolaria.nan_input", 9), signal("tolaria.training.term", 11);
+  SmallRun late(watched(StepWatching::kLate));
+  CHECK(late.go().kind == Kind::kInterrupted);
+  const auto image = newest_checkpoint(late);
+  CHECK(is_finite(image));
+  CHECK(image.info.step == late.progress.step);
+  CHECK(late.progress.step >= 6);
+}
+
+TEST_CASE(
+    "where no state is in memory, the run goes back to a checkpoint without a reaction, and finds the step then") {
+  auto config = watched(StepWatching::kLate);
+  config.safety.snapshot_limit_mb = 1;
+  config.host.hidden = {1024, 256};  // over a megabyte
+  SpoiltRun late(config);
+  const auto outcome = late.it.go();
+  REQUIRE(outcome.kind == Kind::kGoBack);
+  CHECK(outcome.back->reactions.empty());
+  CHECK(outcome.back->step == 6);
+  CHECK(outcome.back->newest_step == 0);
+
+  SpoiltRun again(config);  // composed anew
+  again.it.run.came_back = {outcome.reason, outcome.back->epoch, outcome.back->step, {}, outcome.back->figures};
+  const auto found = again.it.go();
+  REQUIRE(found.kind == Kind::kGoBack);
+  REQUIRE(found.back->reactions.size() == 1);
+  CHECK((found.back->reactions.front().reaction == tolaria::Reaction::kSkipStep));
+  CHECK(found.back->reactions.front().step < 6);
+  CHECK(attributes(again.it, "tolaria.step_skipped", "reason") ==
+        std::vector<std::string>{"batch.0.inputs is not finite"});
+}
+
+TEST_CASE("where no reaction is allowed a run whose trouble is noticed late ends as diverged, without a search") {
+  auto config = watched(StepWatching::kLate);
+  config.safety.most_skipped_steps = config.safety.most_rate_cuts = 0;
+  SpoiltRun late(config);
+  CHECK(late.it.go().kind == Kind::kDiverged);
+  CHECK(late.it.events("tolaria.rollback.restored").empty());
+}
+
+TEST_CASE("a late look is made when it is due or asked for, and finds what came since; then each step is looked at") {
+  SmallRun it(watched(StepWatching::kLate));
+  const auto time = std::make_shared<base::ManualTime>();
+  it.facts.clock = base::Clock(time);
+  StepWatch watch(it.facts, *it.model, 0);
+  torch::Tensor& loss = it.model->state.metrics.sums;
+  watch.begin_epoch();
+  loss.fill_(kNaN);
+  CHECK_FALSE(watch.look_at(4, {}));
+  time->advance(std::chrono::milliseconds(1999));
+  CHECK_FALSE(watch.look_back(5, When::kIfDue));
+  time->advance(std::chrono::milliseconds(1));
+  const auto bad = watch.look_back(5, When::kIfDue);
+  REQUIRE(bad);
+  CHECK((bad->trouble == Trouble::kUnknownStep));
+  CHECK(bad->step == 5);
+
+  loss.zero_();
+  watch.begin_epoch();
+  CHECK_FALSE(watch.look_at(2, {}));
+  loss.fill_(kNaN);
+  const auto found = watch.look_at(3, {});
+  REQUIRE(found);
+  CHECK((found->trouble == Trouble::kNotFinite));
+  CHECK(found->step == 3);
+  CHECK_FALSE(watch.look_back(5, When::kNow));  // all before it were looked at
+  CHECK(watch.look_back(6, When::kNow));
+}
+
+TEST_CASE("on the CPU each step is looked at, unless the run file says otherwise") {
+  for (const auto watching : {StepWatching::kAuto, StepWatching::kEach, StepWatching::kLate}) {
+    SmallRun it(watched(watching));
+    StepWatch watch(it.facts, *it.model, 0);
+    watch.begin_epoch();
+    it.model->state.metrics.sums.fill_(kNaN);
+    CHECK(watch.look_at(0, {}).has_value() == (watching != StepWatching::kLate));
+    CHECK(watch.look_back(1, When::kNow).has_value() == (watching == StepWatching::kLate));
+  }
+}
+
+}  // namespace esper::test::step_watch_test
