@@ -1,5 +1,6 @@
 #pragma once
-// Sums over the steps of an epoch. They grow on the device, inside the step, and are read once. Training thread.
+// Sums over the steps of an epoch. They grow on the device, inside the step, and are read at its end; FiniteWatch looks
+// at them in between. Training thread.
 
 #include <torch/types.h>
 
@@ -70,7 +71,7 @@ StepFigures make_step_figures(torch::Device device);
 void sync_group_sums(MetricSums& sums, const std::vector<std::string>& group_ids);
 void append_named(const MetricSums& sums, std::vector<kasmina::NamedTensor>& out);
 
-// The one read of the device: waits for it, returns the sums of the steps since the last call and resets them.
+// Waits for the device, returns the sums of the steps since the last call and resets them.
 StepMetrics read_metrics(StepState& state);
 
 }  // namespace esper::step

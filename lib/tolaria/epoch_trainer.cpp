@@ -144,7 +144,7 @@ void EpochTrainer::begin_epoch() {
   batches_.begin_epoch(run_.progress.epoch, run_.progress.batch);
   setup_.follow_network();
   bad_step_.reset();
-  watch_.begin_epoch();
+  watch_.begin_epoch(run_.progress.step);
 }
 
 bool EpochTrainer::train_up_to(std::int64_t step) {

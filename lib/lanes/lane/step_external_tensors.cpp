@@ -59,11 +59,12 @@ std::vector<Tracked> tracked_tensors(const Model& model) {
   return tracked;
 }
 
-StepSnapshot::StepSnapshot(const Model& model, torch::Device device, torch::Device kept_on)
+StepSnapshot::StepSnapshot(const Model& model, torch::Device device, std::optional<torch::Device> kept_on)
     : device_(device), tensors_(changeable_tensors(model)), rng_(device::rng_state(device)) {
   const torch::NoGradGuard no_grad;
   for (const torch::Tensor& tensor : tensors_) {
-    saved_.push_back(tensor.detach().to(tensor.options().device(kept_on), /*non_blocking=*/false, /*copy=*/true));
+    saved_.push_back(tensor.detach().to(tensor.options().device(kept_on.value_or(tensor.device())),
+                                        /*non_blocking=*/false, /*copy=*/true));
   }
 }
 

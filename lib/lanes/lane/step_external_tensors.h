@@ -1,6 +1,7 @@
 #pragma once
 // The tensors of a step, as a recording, a comparison and a compiled program need them. Training thread.
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,10 +25,8 @@ std::vector<program::Tracked> tracked_tensors(const step::Model& model);
 // A copy of everything that a step may change; restore() writes it back, random number generators included.
 class StepSnapshot {
  public:
-  // Beside the model, on its device.
-  StepSnapshot(const step::Model& model, torch::Device device) : StepSnapshot(model, device, device) {}
-  // kept_on: where the copy is. Waits for the device where it is elsewhere.
-  StepSnapshot(const step::Model& model, torch::Device device, torch::Device kept_on);
+  // kept_on: where the copy is; none: each tensor's beside it. Waits for the device where it is elsewhere.
+  StepSnapshot(const step::Model& model, torch::Device device, std::optional<torch::Device> kept_on = {});
   void restore() const;
   std::int64_t bytes() const;
   // The saved values of a tensor that a step may change, or of a part of one: a view.

@@ -38,10 +38,6 @@ constexpr double kLittle = 3e-2;
 // network's step differed by 3e-2 in the median and by 0.1 at most (docs/decisions/0040). There the comparison in full
 // fp32 decides.
 constexpr double kLittleInReducedFp32 = 0.2;
-// In bf16 and fp16 the gradient of a parameter that has none (the bias of an attention's keys) is all rounding, and
-// AdamW makes whole moves of it. Two such tensors of moves are 1.4 of their size apart where they have nothing in
-// common.
-constexpr double kLittleNormalised = 1;
 
 bool computes_in_reduced_fp32(const Model& model) {
   return model.settings.compute_type == torch::kFloat32 && device::uses_reduced_fp32(model.state.device);
@@ -49,7 +45,6 @@ bool computes_in_reduced_fp32(const Model& model) {
 
 program::Tolerance little_for(const Model& model) {
   const program::Tolerance tolerance = program::tolerance_of(model.settings.compute_type);
-  if (model.settings.compute_type != torch::kFloat32) return {tolerance.smooth, kLittleNormalised};
   const double little = computes_in_reduced_fp32(model) ? kLittleInReducedFp32 : kLittle;
   return {std::max(tolerance.smooth, little), std::max(tolerance.normalised, little)};
 }

@@ -17,7 +17,7 @@ enum class Trouble {
 };
 
 struct BadStep {
-  std::int64_t step = 0;    // of the run; of a bad epoch: the first one after the last good state; unknown: after it
+  std::int64_t step = 0;    // of the run; of a bad epoch: the first one after the last good state; unknown: or later
   std::string reason;       // "batch.0.inputs is not finite"
   bool is_of_data = false;  // the batch itself holds a number that is not finite
   Trouble trouble = Trouble::kNotFinite;

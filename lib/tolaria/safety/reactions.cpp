@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/error.h"
 #include "device/out_of_memory.h"
 #include "leyline/telemetry.h"
 
@@ -42,6 +43,7 @@ void Reactions::save_earlier_state() {
 }
 
 Reactions::Next Reactions::react(const BadStep& bad) {
+  ESPER_CHECK(bad.trouble != Trouble::kUnknownStep, "a reaction is to a step that is known");
   const std::int64_t epoch_begin = progress_.step - facts_.steps_of(progress_.batch);
   const ReactionLimits limits{facts_.config.safety, facts_.config.data.batch_size,
                               settings_.compute_type == torch::kFloat32, epoch_begin + facts_.steps_per_epoch()};

@@ -81,9 +81,7 @@ std::optional<RunOutcome> RunSafety::find_step(const BadStep& bad) {
     take_kept_progress();
     return halted();
   }
-  const std::int64_t good_step = progress_.safety.good_step;
-  if (!reactions_.has_checkpoint_before(good_step)) return fail_epoch(bad.reason);
-  return go_back(bad.reason, {reactions_.made(), good_step, progress_.epoch + 1, bad.step});
+  return go_back(bad.reason, {reactions_.made(), bad.step, progress_.epoch + 1, progress_.step});
 }
 
 // Only one writer at a time may have the run's checkpoints and journal: the next one begins where this one has ended.

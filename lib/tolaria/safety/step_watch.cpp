@@ -21,10 +21,11 @@ bool is_late(const RunFacts& facts) {
 StepWatch::StepWatch(const RunFacts& facts, const step::Model& model, std::int64_t noticed_before)
     : facts_(facts), model_(model), each_before_(is_late(facts) ? noticed_before : INT64_MAX) {}
 
-void StepWatch::begin_epoch() {
+void StepWatch::begin_epoch(std::int64_t next) {
   using Overflow = step::FiniteWatch::Overflow;
   const bool is_half = model_.settings.compute_type == torch::kHalf;
   watch_.begin(model_.state, is_half ? Overflow::kOrdinary : Overflow::kTrouble);
+  good_before_ = next;
   looked_ = facts_.clock.now();
 }
 
@@ -50,13 +51,19 @@ std::optional<BadStep> StepWatch::look_at(std::int64_t step, std::span<const ste
 }
 
 std::optional<BadStep> StepWatch::look_back(std::int64_t next, When when) {
-  if (next <= each_before_) return std::nullopt;
+  if (next <= each_before_) {
+    good_before_ = next;
+    return std::nullopt;
+  }
   const base::Duration now = facts_.clock.now();
   if (when == When::kIfDue && now - looked_ < kLookEvery) return std::nullopt;
   looked_ = now;
-  if (!trips({})) return std::nullopt;
+  if (!trips({})) {
+    good_before_ = next;
+    return std::nullopt;
+  }
   each_before_ = next;
-  return BadStep{next, reason(), false, Trouble::kUnknownStep};
+  return BadStep{good_before_, reason(), false, Trouble::kUnknownStep};
 }
 
 }  // namespace esper::tolaria

@@ -21,12 +21,12 @@ class StepWatch {
   // Borrows facts and model. noticed_before: the step before which an earlier part of the run noticed trouble; 0: none.
   StepWatch(const RunFacts& facts, const step::Model& model, std::int64_t noticed_before);
 
-  // Watches the steps from now on.
-  void begin_epoch();
+  // Watches the steps from `next` on.
+  void begin_epoch(std::int64_t next);
   // After a step, while the run's cursor is before it: what is wrong with it, if each is looked at.
   std::optional<BadStep> look_at(std::int64_t step, std::span<const step::Microbatch> microbatches);
-  // Before step `next`, where steps are looked at late: whether one of those before it went wrong. kIfDue: only if the
-  // last look was long ago.
+  // Before step `next`, where steps are looked at late: whether one since the last look went wrong; it is the one at
+  // BadStep::step or a later one. kIfDue: only if the last look was long ago.
   enum class When { kIfDue, kNow };
   std::optional<BadStep> look_back(std::int64_t next, When when);
 
@@ -39,6 +39,8 @@ class StepWatch {
   const step::Model& model_;
   step::FiniteWatch watch_;
   std::int64_t each_before_;  // steps before this one are looked at one by one
+  // Of the last look.
+  std::int64_t good_before_ = 0;
   base::Duration looked_{};
 };
 
