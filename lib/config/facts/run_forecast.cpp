@@ -78,10 +78,11 @@ std::int64_t state_copies(const RunConfig& config) {
   return (config.step.lane == Lane::kEager ? 0 : kLaneCopies) + (has_control ? 1 : 0);
 }
 
-// The copy to go back to, which is on the host.
-std::int64_t good_states(const RunConfig& config) {
-  const bool reacts = config.safety.most_skipped_steps > 0 || config.safety.most_rate_cuts > 0;
-  return may_grow(config) || reacts ? 1 : 0;
+// Of the copy to go back to, which is on the host.
+std::int64_t good_state_bytes(const RunConfig& config, std::int64_t state_bytes) {
+  const std::int64_t limit = config.safety.snapshot_limit_mb * kMebibyte;
+  const bool fits = limit == 0 || state_bytes <= limit;
+  return fits && (may_grow(config) || config.safety.may_react()) ? state_bytes : 0;
 }
 
 struct Network {
@@ -172,7 +173,7 @@ Estimate memory_of(const RunConfig& config, const RunInputs& inputs, const std::
   if (!network) return {0, unknown_network(config)};
   Parts parts;
   if (device == RunsOn::kCpu) add_network(parts, config, *network);
-  parts.add("the state to go back to", good_states(config) * network->state_bytes);
+  parts.add("the state to go back to", good_state_bytes(config, network->state_bytes));
   parts.add("saving", network->state_bytes);
   parts.add("data", data_bytes(config, inputs));
   parts.add("batches", batch_bytes(config, inputs));

@@ -15,8 +15,8 @@ struct Evaluation {
   data::Loader& train;  // training data, for the averaged model's batch statistics
   const RunFacts& facts;
   base::Ledger& ledger;
-  lanes::EvaluationForward* forward =
-      nullptr;  // of the model as it runs; null: as written, on the CPU, where it is no slower
+  // Of the model as it runs; null: as written, which on the CPU is no slower.
+  lanes::EvaluationForward* forward = nullptr;
 };
 
 }  // namespace esper::tolaria

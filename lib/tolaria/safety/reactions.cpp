@@ -17,10 +17,6 @@ using leyline::event;
 using leyline::Level;
 using namespace leyline::literals;
 
-bool may_react(const config::SafetyConfig& config) {
-  return config.most_skipped_steps > 0 || config.most_rate_cuts > 0;
-}
-
 std::string_view Reactions::advice_for(const BadStep& bad) {
   if (bad.trouble == Trouble::kOutOfMemory) return "lower data.batch_size, or the size of the network";
   return bad.is_of_data ? "look for numbers in the data that are not finite: esper data show" : kLowerRateAdvice;

@@ -14,9 +14,6 @@
 
 namespace esper::tolaria {
 
-// Whether anything is done about a step that goes wrong, but where seeds grow.
-bool may_react(const config::SafetyConfig& config);
-
 class Reactions {
  public:
   // Borrows all of it.

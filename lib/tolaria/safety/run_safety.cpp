@@ -39,7 +39,7 @@ RunSafety::RunSafety(const Evaluation& evaluation, RunProgress& progress, Saver&
       emergency_(evaluation.facts.config.safety.emergency, evaluation.facts.clock, outbox),
       good_state_(
           evaluation, progress, outbox, emergency_,
-          may_react(evaluation.facts.config.safety) ? GoodState::Keeps::kAlways : GoodState::Keeps::kWhileSeedsGrow),
+          evaluation.facts.config.safety.may_react() ? GoodState::Keeps::kAlways : GoodState::Keeps::kWhileSeedsGrow),
       reactions_(evaluation.facts, evaluation.model.settings, progress, good_state_, saver, outbox, emergency_),
       budgets_(evaluation.facts.config.safety.budget, outbox) {}
 
@@ -76,7 +76,7 @@ std::optional<RunOutcome> RunSafety::react(const BadStep& bad) {
 }
 
 std::optional<RunOutcome> RunSafety::find_step(const BadStep& bad) {
-  if (!may_react(evaluation_.facts.config.safety)) return end_.diverged(bad.reason, Reactions::advice_for(bad));
+  if (!evaluation_.facts.config.safety.may_react()) return end_.diverged(bad.reason, Reactions::advice_for(bad));
   if (good_state_.put_back(bad.reason)) {
     take_kept_progress();
     return halted();

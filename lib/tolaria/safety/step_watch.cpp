@@ -51,19 +51,17 @@ std::optional<BadStep> StepWatch::look_at(std::int64_t step, std::span<const ste
 }
 
 std::optional<BadStep> StepWatch::look_back(std::int64_t next, When when) {
-  if (next <= each_before_) {
-    good_before_ = next;
-    return std::nullopt;
+  if (next > each_before_) {
+    const base::Duration now = facts_.clock.now();
+    if (when == When::kIfDue && now - looked_ < kLookEvery) return std::nullopt;
+    looked_ = now;
+    if (trips({})) {
+      each_before_ = next;
+      return BadStep{good_before_, reason(), false, Trouble::kUnknownStep};
+    }
   }
-  const base::Duration now = facts_.clock.now();
-  if (when == When::kIfDue && now - looked_ < kLookEvery) return std::nullopt;
-  looked_ = now;
-  if (!trips({})) {
-    good_before_ = next;
-    return std::nullopt;
-  }
-  each_before_ = next;
-  return BadStep{good_before_, reason(), false, Trouble::kUnknownStep};
+  good_before_ = next;
+  return std::nullopt;
 }
 
 }  // namespace esper::tolaria

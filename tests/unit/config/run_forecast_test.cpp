@@ -79,6 +79,9 @@ TEST_CASE("on a GPU the network is on the device, and the host keeps data and pr
   CHECK(gpu.device_memory.bytes > 12 * kParameters);
   CHECK_THAT(gpu.memory.parts, !ContainsSubstring("gradients") && ContainsSubstring("the state to go back to"));
   CHECK_THAT(gpu.device_memory.parts, !ContainsSubstring("the state to go back to"));
+  RunConfig limited = config;
+  limited.safety.snapshot_limit_mb = 1;
+  CHECK_THAT(forecast(limited, kInputs, RunsOn::kGpu).memory.parts, !ContainsSubstring("the state to go back to"));
   CHECK_THAT(cpu.memory.parts, ContainsSubstring("gradients") && ContainsSubstring("process"));
 }
 
