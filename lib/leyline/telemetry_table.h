@@ -229,6 +229,10 @@ inline constexpr std::array kTable{
           "reason"),
     event("tamiyo_runtime_fallback", "the policy failed, or its decision was malformed", "reason"),
     event("timeout_inference", "the policy did not answer before its deadline", "measured threshold"),
+    event("tolaria.bad_step_not_found",
+          "steps of which one was not finite are all finite when they are trained again, with a look after each: a "
+          "fault of the device, or results that are not deterministic",
+          "epoch step searches"),
     event("tolaria.batch_source_chosen", "where data.gpu_dataset auto takes the batches of a run on a GPU from",
           "source reason"),
     event("tolaria.batches_split", "microbatches are smaller from a step on that did not fit into memory",

@@ -69,7 +69,7 @@ EpochTrainer::EpochTrainer(Run& run, GoodState& good_state)
       runner_(run.model, run.facts.config.step, run.facts.device, runner_services(run)),
       batches_(run.data.train, run.facts.device, run.facts.config.step.accumulation,
                look_ahead_for(run.facts.config.data, run.facts.device, run.data.train), run.ledger),
-      watch_(run.facts, run.model, run.came_back ? run.came_back->step : 0),
+      watch_(run.facts, run.model, run.progress, run.outbox),
       recorder_(run.facts, run.progress, run.model.state, run.black_box) {}
 
 // Not the epoch's last one, where that is shorter.
@@ -196,24 +196,23 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
     }
     advance_cursor(microbatches);
     batches_.look_ahead();
-    if (run_.kernel_trace != nullptr) {
-      run_.kernel_trace->step_over(run_.progress.batch == run_.facts.batches_per_epoch);
-    }
+    const bool is_last = run_.progress.batch == run_.facts.batches_per_epoch;
+    if (run_.kernel_trace != nullptr) run_.kernel_trace->step_over(is_last);
     const bool copies = can_go_back && is_whole(microbatches) && steady_bits_.wants_copy(runner_.bits());
     const bool is_worth_saving = spoilt_.empty() && run_.progress.safety.suspect_epochs == 0;
     const bool saves = run_.saver.is_due_after_step() && is_worth_saving;
     const bool interrupted = base::Interrupt::requested() != 0;
-    if (can_go_back)
-      bad_step_ = watch_.look_back(run_.progress.step, copies || saves || interrupted ? When::kNow : When::kIfDue);
+    if (can_go_back) {
+      const bool must_know = copies || saves || interrupted || is_last;
+      bad_step_ = watch_.look_back(run_.progress.step, must_know ? When::kNow : When::kIfDue);
+    }
     if (bad_step_ || interrupted) return std::nullopt;
-    if (copies) {
+    if (copies || (saves && can_go_back)) {
       good_state_.keep();
       steady_bits_.copied();
     }
     if (saves) save();
   }
-  if (can_go_back) bad_step_ = watch_.look_back(run_.progress.step, When::kNow);
-  if (bad_step_) return std::nullopt;
   if (base::Interrupt::requested() != 0) return std::nullopt;
   wait_for_device();
   runner_.record_epoch();

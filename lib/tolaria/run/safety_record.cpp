@@ -35,6 +35,8 @@ constexpr auto json_members(const SafetyRecord*) {
                     json_member("rate", &R::rate),
                     json_member("parts", &R::parts),
                     json_member("full_precision", &R::full_precision),
+                    json_member("searches", &R::searches),
+                    json_member("search_until", &R::search_until),
                     json_member("failed_epochs", &R::failed_epochs),
                     json_member("losses", &R::losses),
                     json_member("suspect_epochs", &R::suspect_epochs),
@@ -47,6 +49,7 @@ using nlohmann::json;
 
 constexpr std::size_t kMostEntries = 10'000;
 constexpr double kMostParts = 1 << 20;
+constexpr double kMostSteps = 1e15;
 constexpr double kLeastRate = 1e-300;  // a rate that was cut again and again stays above 0
 
 bool is_in(double value, double least, double most) { return value >= least && value <= most; }
@@ -64,8 +67,9 @@ bool are_sound(const std::vector<FromStep>& entries, double least, double most) 
 // One that some run may have.
 bool is_sound(const SafetyRecord& record) {
   const auto& steps = record.skipped_steps;
-  return record.reactions >= 0 && record.failed_epochs >= 0 && record.suspect_epochs >= 0 && record.good_step >= 0 &&
-         steps.size() <= kMostEntries && std::ranges::is_sorted(steps) && (steps.empty() || steps.front() >= 0) &&
+  return record.reactions >= 0 && record.searches >= 0 && record.search_until >= 0 && record.failed_epochs >= 0 &&
+         record.suspect_epochs >= 0 && record.good_step >= 0 && steps.size() <= kMostEntries &&
+         std::ranges::is_sorted(steps) && (steps.empty() || steps.front() >= 0) &&
          are_sound(record.rate_cuts, kLeastRate, 1) && are_sound(record.splits, 1, kMostParts) &&
          is_in(record.rate, kLeastRate, 1) && is_in(record.parts, 1, kMostParts) &&
          record.losses.size() <= kMostEntries &&
@@ -76,6 +80,7 @@ bool is_sound(const ReactionRecord& record) {
   using R = Reaction;
   const bool is_known = record.reaction != R::kStop && record.number > 0 && record.step >= 0;
   if (record.reaction == R::kLowerRate) return is_known && is_in(record.value, kLeastRate, 1);
+  if (record.reaction == R::kSearch) return is_known && is_in(record.value, 1, kMostSteps);
   return is_known && (record.reaction != R::kSplitBatches || is_in(record.value, 1, kMostParts));
 }
 
@@ -110,8 +115,13 @@ std::int64_t SafetyRecord::cuts(std::int64_t step) const { return count_until(ra
 void SafetyRecord::apply(const ReactionRecord& reaction) {
   if (reaction.number <= reactions) return;
   reactions = reaction.number;
-  ++failed_epochs;
+  const bool is_search = reaction.reaction == Reaction::kSearch;
+  searches = is_search ? searches + 1 : 0;
+  failed_epochs += is_search ? 0 : 1;
   switch (reaction.reaction) {
+    case Reaction::kSearch:
+      search_until = static_cast<std::int64_t>(reaction.value);
+      break;
     case Reaction::kSkipStep:
       skipped_steps.insert(std::ranges::upper_bound(skipped_steps, reaction.step), reaction.step);
       break;
@@ -136,6 +146,8 @@ void SafetyRecord::end_epoch(std::int64_t step) {
   parts = static_cast<double>(parts_at(step - 1));
   std::erase_if(rate_cuts, past);
   std::erase_if(splits, past);
+  searches = 0;
+  search_until = 0;
   failed_epochs = 0;
 }
 

@@ -15,6 +15,7 @@
 namespace esper::tolaria {
 
 enum class Reaction {
+  kSearch,         // up to where the trouble was noticed the steps are trained again, with a look after each
   kSkipStep,       // the step's samples are passed over
   kSplitBatches,   // from the step on each microbatch is computed in smaller ones, with the same mean gradient
   kLowerRate,      // from the step on every learning rate is lower
@@ -24,8 +25,11 @@ enum class Reaction {
 // As the journal has them.
 constexpr auto names(Reaction) {
   using R = Reaction;
-  return std::array{std::pair{R::kSkipStep, "skip_step"}, std::pair{R::kSplitBatches, "split_batches"},
-                    std::pair{R::kLowerRate, "lower_rate"}, std::pair{R::kFullPrecision, "full_precision"},
+  return std::array{std::pair{R::kSearch, "search"},
+                    std::pair{R::kSkipStep, "skip_step"},
+                    std::pair{R::kSplitBatches, "split_batches"},
+                    std::pair{R::kLowerRate, "lower_rate"},
+                    std::pair{R::kFullPrecision, "full_precision"},
                     std::pair{R::kStop, "stop"}};
 }
 
@@ -34,7 +38,7 @@ struct ReactionRecord {
   std::int64_t number = 0;  // from 1, in the order of the run's reactions
   Reaction reaction = Reaction::kSkipStep;
   std::int64_t step = 0;  // of the run, that it begins with
-  double value = 0;       // kLowerRate: the factor; kSplitBatches: in how many parts
+  double value = 0;  // kLowerRate: the factor; kSplitBatches: in how many parts; kSearch: before which step it ends
   bool operator==(const ReactionRecord&) const = default;
 };
 
@@ -53,6 +57,8 @@ struct SafetyRecord {
   double rate = 1;   // on every learning rate, times those of the cuts
   double parts = 1;  // of each microbatch, if no split has more
   bool full_precision = false;
+  std::int32_t searches = 0;       // in a row, since another reaction or an epoch that ended well
+  std::int64_t search_until = 0;   // of the last one: steps before this one are looked at one by one
   std::int32_t failed_epochs = 0;  // that were undone or given up, since one that ended well
 
   // The validation losses of the last good epochs, the newest last, and what the governor makes of them

@@ -1,9 +1,9 @@
 #pragma once
 // The last state that was found good, in the memory of the host: of the end of an epoch, or of a later step at which
-// the bits of steps changed. A run goes back to it after a step that went wrong. If that may be a seed's doing, the
-// youngest seed that is active is culled: a non-finite step corrupts every tensor at once, so the responsible one
-// cannot be identified. All growing seeds are, if the epoch before went wrong, too, or if the network is not good
-// without that one. Training thread.
+// the run saved, or the bits of steps changed. A run goes back to it after a step that went wrong. If that may be a
+// seed's doing, the youngest seed that is active is culled: a non-finite step corrupts every tensor at once, so the
+// responsible one cannot be identified. All growing seeds are, if the epoch before went wrong, too, or if the network
+// is not good without that one. Training thread.
 
 #include <cstdint>
 #include <optional>

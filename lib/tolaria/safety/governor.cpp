@@ -3,12 +3,17 @@
 namespace esper::tolaria {
 namespace {
 
+// A fault that each search finds gone is one of the device, or of an arithmetic that is not deterministic.
+constexpr std::int32_t kMostSearches = 3;
+
 Reaction reaction_to(const BadStep& bad, const SafetyRecord& record, const ReactionLimits& limits) {
   const auto& [config, microbatch, computes_in_fp32, epoch_end] = limits;
   const std::int64_t until = bad.trouble == Trouble::kBadEpoch ? bad.step : epoch_end - 1;
   if (bad.trouble == Trouble::kOutOfMemory) {
     return 2 * record.parts_at(bad.step) <= microbatch ? Reaction::kSplitBatches : Reaction::kStop;
   }
+  if (bad.trouble == Trouble::kUnknownStep && config.may_react() && record.searches < kMostSearches)
+    return Reaction::kSearch;
   if (bad.trouble == Trouble::kNotFinite && record.skips(until) < config.most_skipped_steps) return Reaction::kSkipStep;
   if (record.cuts(until) < config.most_rate_cuts) return Reaction::kLowerRate;
   const bool may_react = config.most_rate_cuts > 0;
@@ -21,11 +26,13 @@ ReactionRecord next_reaction(const BadStep& bad, const SafetyRecord& record, con
   ReactionRecord next{record.reactions + 1, reaction_to(bad, record, limits), bad.step, 0};
   if (next.reaction == Reaction::kLowerRate) next.value = limits.config.rate_cut;
   if (next.reaction == Reaction::kSplitBatches) next.value = 2.0 * static_cast<double>(record.parts_at(bad.step));
+  if (next.reaction == Reaction::kSearch) next.value = static_cast<double>(bad.before);
   return next;
 }
 
 bool needs_checkpoint(const BadStep& bad, const ReactionRecord& reaction) {
-  return bad.trouble != Trouble::kNotFinite || reaction.reaction == Reaction::kFullPrecision;
+  return bad.trouble == Trouble::kOutOfMemory || bad.trouble == Trouble::kBadEpoch ||
+         reaction.reaction == Reaction::kFullPrecision;
 }
 
 }  // namespace esper::tolaria

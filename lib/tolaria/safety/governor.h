@@ -17,10 +17,11 @@ enum class Trouble {
 };
 
 struct BadStep {
-  std::int64_t step = 0;    // of the run; of a bad epoch: the first one after the last good state; unknown: or later
+  std::int64_t step = 0;    // of the run; of a bad epoch: the first one after the last good state
   std::string reason;       // "batch.0.inputs is not finite"
   bool is_of_data = false;  // the batch itself holds a number that is not finite
   Trouble trouble = Trouble::kNotFinite;
+  std::int64_t before = 0;  // kUnknownStep: one of the steps from `step` until before this one
 };
 
 // What bounds the reactions, besides the record.
@@ -32,6 +33,8 @@ struct ReactionLimits {
 };
 
 // The next of the reactions that are declared for this trouble, in this order:
+//   unknown step    the run looks for it; what it finds is not finite, and what it does not find, three times in a row,
+//                   is answered like a bad epoch
 //   not finite      the step is skipped, then the learning rate lowered, then the precision raised, then the run stops
 //   out of memory   the microbatches are halved, as long as they can be, then the run stops
 //   bad epoch       the learning rate is lowered, then the precision raised, then the run stops

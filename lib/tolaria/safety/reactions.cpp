@@ -39,7 +39,6 @@ void Reactions::save_earlier_state() {
 }
 
 Reactions::Next Reactions::react(const BadStep& bad) {
-  ESPER_CHECK(bad.trouble != Trouble::kUnknownStep, "a reaction is to a step that is known");
   const std::int64_t epoch_begin = progress_.step - facts_.steps_of(progress_.batch);
   const ReactionLimits limits{facts_.config.safety, facts_.config.data.batch_size,
                               settings_.compute_type == torch::kFloat32, epoch_begin + facts_.steps_per_epoch()};
@@ -50,7 +49,7 @@ Reactions::Next Reactions::react(const BadStep& bad) {
     good_state_.report_failure(bad.reason, "no checkpoint from before it");
     return Next::kStop;
   }
-  const std::uint32_t epoch = progress_.epoch + 1;
+  going_back_ = go_back_to(bad.step);
   const bool restored = !is_of_epoch && good_state_.put_back(bad.reason);
   if (restored) {
     SafetyRecord safety = std::move(progress_.safety);
@@ -64,15 +63,17 @@ Reactions::Next Reactions::react(const BadStep& bad) {
   made_.push_back(reaction);
   saver_.record(reaction_json(reaction));
   report(reaction, bad);
-  emergency_.fail_epoch(progress_.safety.failed_epochs, bad.reason);
+  if (reaction.reaction != Reaction::kSearch) emergency_.fail_epoch(progress_.safety.failed_epochs, bad.reason);
   if (restored && !needs_checkpoint(bad, reaction)) return Next::kTrainAgain;
-  going_back_ = {made_, bad.step, epoch, is_of_epoch ? progress_.step : bad.step};
+  going_back_.reactions = made_;
   return Next::kGoBack;
 }
 
 void Reactions::report(const ReactionRecord& reaction, const BadStep& bad) {
   const std::string epoch = std::to_string(progress_.epoch + 1), step = std::to_string(bad.step);
   switch (reaction.reaction) {
+    case Reaction::kSearch:  // the return is reported, and what comes of it
+      break;
     case Reaction::kSkipStep:
       outbox_.emit(event("tolaria.step_skipped"_event, Level::kWarning,
                          {{"epoch", epoch}, {"step", step}, {"reason", bad.reason}}));

@@ -37,7 +37,8 @@ class Reactions {
   // Reports what it does, and records it in the journal.
   Next react(const BadStep& bad);
   const GoBack& going_back() const { return going_back_; }
-  const std::vector<ReactionRecord>& made() const { return made_; }
+  // So that the run goes on from its newest checkpoint at or before that step, without a further reaction.
+  GoBack go_back_to(std::int64_t step) const { return {made_, step, progress_.epoch + 1, progress_.step}; }
   // Whether the run can be composed anew from there. Where it never saved, from its beginning.
   bool has_checkpoint_before(std::int64_t step) const;
   // What its user can do about a run that diverged in this step.

@@ -60,7 +60,6 @@ void RunSafety::begin(const std::optional<CameBack>& came_back) {
 }
 
 std::optional<RunOutcome> RunSafety::react(const BadStep& bad) {
-  if (bad.trouble == Trouble::kUnknownStep) return find_step(bad);
   switch (reactions_.react(bad)) {
     case Reactions::Next::kTrainAgain:
       return halted();
@@ -73,15 +72,6 @@ std::optional<RunOutcome> RunSafety::react(const BadStep& bad) {
   if (bad.trouble != Trouble::kOutOfMemory) return end_.diverged(bad.reason, advice);
   save_good_state();
   return end_.out_of_memory(bad.reason, advice);
-}
-
-std::optional<RunOutcome> RunSafety::find_step(const BadStep& bad) {
-  if (!evaluation_.facts.config.safety.may_react()) return end_.diverged(bad.reason, Reactions::advice_for(bad));
-  if (good_state_.put_back(bad.reason)) {
-    take_kept_progress();
-    return halted();
-  }
-  return go_back(bad.reason, {reactions_.made(), bad.step, progress_.epoch + 1, progress_.step});
 }
 
 // Only one writer at a time may have the run's checkpoints and journal: the next one begins where this one has ended.
@@ -97,16 +87,12 @@ RunOutcome RunSafety::go_back(const std::string& reason, const GoBack& where) {
 
 bool RunSafety::return_to_good_state() {
   if (!good_state_.restore()) return false;
-  take_kept_progress();
-  return true;
-}
-
-// Decisions about trouble hold, and so do settings that changed.
-void RunSafety::take_kept_progress() {
+  // Decisions about trouble hold, and so do settings that changed.
   RunProgress kept = good_state_.kept_progress();
   kept.safety = progress_.safety;
   kept.changes = progress_.changes;
   progress_ = std::move(kept);
+  return true;
 }
 
 RunOutcome RunSafety::fail_epoch(const std::string& reason) {
@@ -118,7 +104,7 @@ RunOutcome RunSafety::fail_epoch(const std::string& reason) {
 std::optional<RunOutcome> RunSafety::go_before_epoch(const std::string& reason) {
   if (!good_state_.is_within_epoch() || !good_state_.has_growing_seeds()) return {};
   if (!reactions_.has_checkpoint_before(progress_.safety.good_step)) return {};
-  return go_back(reason, {reactions_.made(), progress_.safety.good_step, progress_.epoch + 1, progress_.step});
+  return go_back(reason, reactions_.go_back_to(progress_.safety.good_step));
 }
 
 void RunSafety::end_epoch(const LossVerdict& verdict, const Measurements& measured, Decision decision) {

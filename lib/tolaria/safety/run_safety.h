@@ -53,9 +53,6 @@ class RunSafety {
   const EmergencyFigures& emergency_figures() const { return emergency_.figures(); }
 
  private:
-  // A step of several went wrong: the run goes back, and looks at each step on its way.
-  std::optional<RunOutcome> find_step(const BadStep& bad);
-  void take_kept_progress();
   RunOutcome go_back(const std::string& reason, const GoBack& where);
   void follow_decision(Decision decision);
 

@@ -3,23 +3,25 @@
 #include <chrono>
 #include <cstdint>
 
+#include "leyline/telemetry.h"
 #include "step/model.h"
 
 namespace esper::tolaria {
 namespace {
 
-constexpr auto kLookEvery = std::chrono::seconds(2);
+using leyline::event;
+using namespace leyline::literals;
 
-bool is_late(const RunFacts& facts) {
-  using Watching = config::StepWatching;
-  const Watching watching = facts.config.safety.step_watch;
-  return watching == Watching::kLate || (watching == Watching::kAuto && !facts.device.is_cpu());
-}
+constexpr auto kLookEvery = std::chrono::seconds(2);
 
 }  // namespace
 
-StepWatch::StepWatch(const RunFacts& facts, const step::Model& model, std::int64_t noticed_before)
-    : facts_(facts), model_(model), each_before_(is_late(facts) ? noticed_before : INT64_MAX) {}
+bool StepWatch::is_late(std::int64_t step) const {
+  using Watching = config::StepWatching;
+  const Watching watching = facts_.config.safety.step_watch;
+  const bool is_late = watching == Watching::kLate || (watching == Watching::kAuto && !facts_.device.is_cpu());
+  return is_late && step >= progress_.safety.search_until;
+}
 
 void StepWatch::begin_epoch(std::int64_t next) {
   using Overflow = step::FiniteWatch::Overflow;
@@ -44,21 +46,25 @@ bool StepWatch::trips(std::span<const step::Microbatch> microbatches) {
 }
 
 std::optional<BadStep> StepWatch::look_at(std::int64_t step, std::span<const step::Microbatch> microbatches) {
-  if (step >= each_before_ || !trips(microbatches)) return std::nullopt;
+  if (is_late(step) || !trips(microbatches)) return std::nullopt;
   const std::string tensor = bad_tensor(microbatches);
   if (tensor.empty()) return BadStep{step, reason()};
   return BadStep{step, tensor + " is not finite", tensor.starts_with("batch.")};
 }
 
 std::optional<BadStep> StepWatch::look_back(std::int64_t next, When when) {
-  if (next > each_before_) {
+  const SafetyRecord& safety = progress_.safety;
+  if (safety.searches > 0 && next == safety.search_until) {
+    outbox_.emit(event("tolaria.bad_step_not_found"_event, leyline::Level::kWarning,
+                       {{"epoch", std::to_string(progress_.epoch + 1)},
+                        {"step", std::to_string(next)},
+                        {"searches", std::to_string(safety.searches)}}));
+  }
+  if (is_late(next - 1)) {
     const base::Duration now = facts_.clock.now();
     if (when == When::kIfDue && now - looked_ < kLookEvery) return std::nullopt;
     looked_ = now;
-    if (trips({})) {
-      each_before_ = next;
-      return BadStep{good_before_, reason(), false, Trouble::kUnknownStep};
-    }
+    if (trips({})) return BadStep{good_before_, reason(), false, Trouble::kUnknownStep, next};
   }
   good_before_ = next;
   return std::nullopt;

@@ -10,6 +10,7 @@ namespace {
 
 BadStep not_finite(std::int64_t step) { return {step, "host.weight is not finite"}; }
 BadStep out_of_memory(std::int64_t step) { return {step, "out of memory", false, Trouble::kOutOfMemory}; }
+BadStep unknown_step(std::int64_t step) { return {step, "a loss", false, Trouble::kUnknownStep, step + 9}; }
 BadStep bad_epoch(std::int64_t step) { return {step, "the loss is not finite", false, Trouble::kBadEpoch}; }
 
 Reaction react(SafetyRecord& record, const BadStep& bad, const ReactionLimits& limits) {
@@ -78,6 +79,35 @@ TEST_CASE("an epoch that ends well clears the counts, and keeps the lower rate")
   CHECK(react(record, not_finite(70), {config}) == Reaction::kSkipStep);
 }
 
+TEST_CASE("a step is looked for three times; if it is never there the rate is lowered, then the run stops") {
+  config::SafetyConfig config;
+  config.most_rate_cuts = 1;
+  SafetyRecord record;
+  for (const std::int64_t step : {40, 43, 43}) CHECK(react(record, unknown_step(step), {config}) == Reaction::kSearch);
+  CHECK(record.searches == 3);
+  CHECK(record.search_until == 52);
+  CHECK(record.failed_epochs == 0);
+  CHECK(react(record, unknown_step(44), {config}) == Reaction::kLowerRate);
+  CHECK(record.rate_factor(43) == 1);
+  CHECK(record.rate_factor(44) == 0.5);
+  CHECK(record.failed_epochs == 1);
+  for (int search = 0; search < 3; ++search) CHECK(react(record, unknown_step(45), {config}) == Reaction::kSearch);
+  CHECK(react(record, unknown_step(45), {config}) == Reaction::kStop);
+}
+
+TEST_CASE("searches that found a step, and those of epochs that ended well, do not count") {
+  const config::SafetyConfig config;
+  SafetyRecord record;
+  for (const std::int64_t step : {40, 47}) {
+    for (int search = 0; search < 3; ++search) CHECK(react(record, unknown_step(step), {config}) == Reaction::kSearch);
+    CHECK(react(record, not_finite(step), {config}) == Reaction::kSkipStep);
+    CHECK(record.searches == 0);
+  }
+  for (int search = 0; search < 3; ++search) CHECK(react(record, unknown_step(50), {config}) == Reaction::kSearch);
+  record.end_epoch(60);
+  CHECK(react(record, unknown_step(70), {config}) == Reaction::kSearch);
+}
+
 TEST_CASE("reactions to steps of a later epoch, known from the journal, do not count before it") {
   const config::SafetyConfig config;
   SafetyRecord record;
@@ -95,11 +125,15 @@ TEST_CASE("with nothing allowed a run stops at once, in any precision") {
   SafetyRecord record;
   CHECK(react(record, not_finite(3), {config, 8, false}) == Reaction::kStop);
   CHECK(react(record, bad_epoch(3), {config, 8, false}) == Reaction::kStop);
+  CHECK(react(record, unknown_step(3), {config, 8, false}) == Reaction::kStop);
 }
 
 TEST_CASE("only what changes how steps are computed, or undoes epochs, needs a checkpoint") {
   CHECK_FALSE(needs_checkpoint(not_finite(1), {1, Reaction::kSkipStep, 1, 0}));
   CHECK_FALSE(needs_checkpoint(not_finite(1), {1, Reaction::kLowerRate, 1, 0.5}));
+  CHECK_FALSE(needs_checkpoint(unknown_step(1), {1, Reaction::kSearch, 1, 10}));
+  CHECK_FALSE(needs_checkpoint(unknown_step(1), {1, Reaction::kLowerRate, 1, 0.5}));
+  CHECK(needs_checkpoint(unknown_step(1), {1, Reaction::kFullPrecision, 1, 0}));
   CHECK(needs_checkpoint(not_finite(1), {1, Reaction::kFullPrecision, 1, 0}));
   CHECK(needs_checkpoint(out_of_memory(1), {1, Reaction::kSplitBatches, 1, 2}));
   CHECK(needs_checkpoint(bad_epoch(1), {1, Reaction::kLowerRate, 1, 0.5}));

@@ -14,6 +14,8 @@ namespace esper::test::step_watch_test {
 namespace {
 
 using config::StepWatching;
+using tolaria::Reaction;
+using tolaria::ReactionRecord;
 using tolaria::StepWatch;
 using tolaria::Trouble;
 using Kind = tolaria::RunOutcome::Kind;
@@ -74,6 +76,7 @@ TEST_CASE("data that are not finite cost the same steps, noticed late or at once
   CHECK(late.it.events("tolaria.rollback.restored").size() == 6);
   CHECK(late.it.events("tolaria.bundle_cut").size() == 3);
   CHECK(late.it.events("tolaria.learning_rate_lowered").empty());
+  CHECK(late.it.events("tolaria.bad_step_not_found").empty());
   CHECK(late.it.values("tolaria.training.loss") == each.it.values("tolaria.training.loss"));
 }
 
@@ -87,6 +90,7 @@ TEST_CASE("trouble that was noticed late and is not there on the second way cost
   CHECK(attributes(late, "tolaria.rollback.restored", "reason") ==
         std::vector<std::string>{"the loss or the gradient of a step is not finite"});
   CHECK(attributes(late, "tolaria.rollback.restored", "step") == std::vector<std::string>{"12"});  // the epoch's end
+  CHECK(attributes(late, "tolaria.bad_step_not_found", "step") == std::vector<std::string>{"12"});
 }
 
 TEST_CASE("a state that is not finite is in no checkpoint, though it was not noticed yet; each leads to the same end") {
@@ -128,24 +132,24 @@ TEST_CASE("a signal that comes before trouble was noticed leaves a run that can 
   CHECK(differing(whole.bits(), resumed.bits()).empty());
 }
 
-TEST_CASE(
-    "where no state is in memory, the run goes back to a checkpoint without a reaction, and finds the step then") {
+TEST_CASE("where no state is in memory, the run goes back to a checkpoint to look for the step, and finds it then") {
   auto config = watched(StepWatching::kLate);
   config.safety.snapshot_limit_mb = 1;
   config.host.hidden = {1024, 256};  // over a megabyte
   SpoiltRun late(config);
   const auto outcome = late.it.go();
   REQUIRE(outcome.kind == Kind::kGoBack);
-  CHECK(outcome.back->reactions.empty());
+  REQUIRE(outcome.back->reactions.size() == 1);
+  CHECK((outcome.back->reactions.front() == ReactionRecord{1, Reaction::kSearch, 0, 6}));
   CHECK(outcome.back->step == 6);
   CHECK(outcome.back->newest_step == 0);
 
   SpoiltRun again(config);  // composed anew
-  again.it.run.came_back = {outcome.reason, outcome.back->epoch, outcome.back->step, {}, outcome.back->figures};
+  again.it.progress.safety.apply(outcome.back->reactions.front());
   const auto found = again.it.go();
   REQUIRE(found.kind == Kind::kGoBack);
   REQUIRE(found.back->reactions.size() == 1);
-  CHECK((found.back->reactions.front().reaction == tolaria::Reaction::kSkipStep));
+  CHECK((found.back->reactions.front().reaction == Reaction::kSkipStep));
   CHECK(found.back->reactions.front().step < 6);
   CHECK(attributes(again.it, "tolaria.step_skipped", "reason") ==
         std::vector<std::string>{"batch.0.inputs is not finite"});
@@ -162,12 +166,57 @@ TEST_CASE("without a state in memory the checkpoints of the epoch stay, and a ru
     SmallRun late(config);
     const auto outcome = late.go();
     REQUIRE(outcome.kind == Kind::kGoBack);
-    CHECK(outcome.back->reactions.empty());
+    CHECK(outcome.back->reactions.size() == 1);
     CHECK(outcome.back->step == 12);
     return outcome.back->newest_step;
   };
   CHECK(saves_every(3, base::Length::Unit::kSteps) == 9);
   CHECK(saves_every(100, base::Length::Unit::kEpochs) == 6);
+}
+
+TEST_CASE("a run does not look forever for steps that are gone whenever it looks: its rate is lowered") {
+  auto config = watched(StepWatching::kLate);
+  config.checkpoint.every = {1, base::Length::Unit::kSteps};  // a look after each
+  SmallRun late(config);
+  // The third step, and after each return the second one: the first is trained again, and good.
+  const ArmedFault bad("tolaria.nan_input", 3);
+  late.sink.on_packet = [](const leyline::TelemetryPacket& packet) {
+    const auto has = [&](std::string_view name) {
+      return std::ranges::any_of(packet.events, [&](const auto& event) { return event.description == name; });
+    };
+    if (has("tolaria.rollback.restored")) base::fault::arm("tolaria.nan_input", 2);
+    if (has("tolaria.learning_rate_lowered")) base::fault::disarm_all();
+  };
+  CHECK(late.go().kind == Kind::kDone);
+  CHECK(attributes(late, "tolaria.bad_step_not_found", "step") == std::vector<std::string>{"3", "4", "5"});
+  CHECK(attributes(late, "tolaria.bad_step_not_found", "searches") == std::vector<std::string>{"1", "2", "3"});
+  CHECK(attributes(late, "tolaria.learning_rate_lowered", "step") == std::vector<std::string>{"5"});
+  CHECK(late.events("tolaria.step_skipped").empty());
+}
+
+TEST_CASE("a killed run takes up its search: it looks at each step until where the trouble was noticed") {
+  const auto config = watched(StepWatching::kLate);
+  SpoiltRun late(config), resumed(config);
+  REQUIRE(late.it.go().kind == Kind::kDone);
+  resumed.it.progress.safety.apply({1, Reaction::kSearch, 0, 6});  // as the journal has it
+  REQUIRE(resumed.it.go().kind == Kind::kDone);
+  CHECK(differing(resumed.it.bits(), late.it.bits()).empty());
+  CHECK(late.it.events("tolaria.rollback.restored").size() == 6);
+  CHECK(resumed.it.events("tolaria.rollback.restored").size() == 5);
+}
+
+TEST_CASE("a run goes back no further than to its last save") {
+  auto config = watched(StepWatching::kEach);
+  const auto steps_with = [&](base::Length every) {
+    config.checkpoint.every = every;
+    SmallRun it(config);
+    const ArmedFault bad("tolaria.nan_input", 12);  // the last of the second epoch
+    REQUIRE(it.go().kind == Kind::kDone);
+    CHECK(it.events("tolaria.step_skipped").size() == 1);
+    return base::fault::hits("tolaria.nan_input");  // steps trained
+  };
+  CHECK(steps_with({2, base::Length::Unit::kSteps}) == 19);
+  CHECK(steps_with({1, base::Length::Unit::kEpochs}) == 23);
 }
 
 TEST_CASE("where no reaction is allowed a run whose trouble is noticed late ends as diverged, without a search") {
@@ -182,7 +231,7 @@ TEST_CASE("a late look is made when it is due or asked for, and finds what came 
   SmallRun it(watched(StepWatching::kLate));
   const auto time = std::make_shared<base::ManualTime>();
   it.facts.clock = base::Clock(time);
-  StepWatch watch(it.facts, *it.model, 0);
+  StepWatch watch(it.facts, *it.model, it.progress, it.outbox);
   torch::Tensor& loss = it.model->state.metrics.sums;
   watch.begin_epoch(3);
   CHECK_FALSE(watch.look_back(4, When::kNow));
@@ -194,9 +243,11 @@ TEST_CASE("a late look is made when it is due or asked for, and finds what came 
   const auto bad = watch.look_back(5, When::kIfDue);
   REQUIRE(bad);
   CHECK((bad->trouble == Trouble::kUnknownStep));
-  CHECK(bad->step == 4);  // or one after it
+  CHECK(bad->step == 4);
+  CHECK(bad->before == 5);
 
   loss.zero_();
+  it.progress.safety.apply({1, Reaction::kSearch, bad->step, 5});
   watch.begin_epoch(0);
   CHECK_FALSE(watch.look_at(2, {}));
   loss.fill_(kNaN);
@@ -211,7 +262,7 @@ TEST_CASE("a late look is made when it is due or asked for, and finds what came 
 TEST_CASE("on the CPU each step is looked at, unless the run file says otherwise") {
   for (const auto watching : {StepWatching::kAuto, StepWatching::kEach, StepWatching::kLate}) {
     SmallRun it(watched(watching));
-    StepWatch watch(it.facts, *it.model, 0);
+    StepWatch watch(it.facts, *it.model, it.progress, it.outbox);
     watch.begin_epoch(0);
     it.model->state.metrics.sums.fill_(kNaN);
     CHECK(watch.look_at(0, {}).has_value() == (watching != StepWatching::kLate));
