@@ -44,7 +44,7 @@ EvaluationForward::EvaluationForward(const step::Model& model, const config::Ste
       lane_(config.lane),
       device_(device),
       emit_(std::move(emit)),
-      capture_(config.graph.warmup_batches, emit_) {}
+      capture_("validation", config.graph.warmup_batches, emit_) {}
 
 torch::Tensor EvaluationForward::operator()(const torch::Tensor& inputs) {
   if (lane_ == LaneId::kEager) return run_eager(inputs);

@@ -105,7 +105,7 @@ PreparedLane prepare(Model& model, LaneId id, Batch example, torch::Device devic
   if (!kind.available(device)) return refused(id, std::string(kind.needs));
   const auto source = source_of(kind, model, example, services, config);
   if (!source) return refused(id, source.error());
-  GraphCapture capture(config.graph.warmup_batches, services.emit);
+  GraphCapture capture("step", config.graph.warmup_batches, services.emit);
   auto made = make_lane(kind, source->program, model, example, {device, capture});
   if (!made) return refused(id, made.error().reason);
   if (capture.figures().failures > 0) return refused(id, "its program cannot be captured as a CUDA graph");

@@ -42,7 +42,7 @@ StepRunner::StepRunner(step::Model& model, const config::StepConfig& config, tor
                        RunnerServices services)
     : config_(config),
       services_(std::move(services)),
-      capture_(config.graph.warmup_batches, services_.emit),
+      capture_("step", config.graph.warmup_batches, services_.emit),
       context_{model, config_, device, step::training_forward(model.network), services_, figures_, capture_},
       failures_(services_, figures_),
       journal_(std::move(services_.log), services_.append_record),

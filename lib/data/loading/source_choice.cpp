@@ -19,12 +19,6 @@ std::string sizes_text(const SourceFacts& facts) {
                      config::bytes_text(facts.free_bytes));
 }
 
-// The first round is left out where there are others.
-double median_after_first(std::vector<double> rounds) {
-  if (rounds.size() > 1) rounds.erase(rounds.begin());
-  return base::median(std::move(rounds));
-}
-
 }  // namespace
 
 bool fits(const SourceFacts& facts) { return facts.resident_bytes < facts.free_bytes / kFreeShare; }
@@ -44,16 +38,17 @@ SourceChoice choose_source(const SourceFacts& facts, const std::function<std::op
 
 std::optional<SourceTimes> time_sources(const BatchTimer& resident, const BatchTimer& copied,
                                         const base::Clock& clock) {
+  if (!resident() || !copied()) return std::nullopt;
   const auto begin = clock.now();
   std::vector<double> of_resident, of_copied;
-  for (int round = 0; round <= kRounds && (round == 0 || clock.now() - begin < kMostMeasured); ++round) {
+  for (int round = 0; round < kRounds && (round == 0 || clock.now() - begin < kMostMeasured); ++round) {
     const auto resident_us = resident();
     const auto copied_us = resident_us ? copied() : std::nullopt;
     if (!copied_us) return std::nullopt;
     of_resident.push_back(*resident_us);
     of_copied.push_back(*copied_us);
   }
-  return SourceTimes{median_after_first(std::move(of_resident)), median_after_first(std::move(of_copied))};
+  return SourceTimes{base::median(std::move(of_resident)), base::median(std::move(of_copied))};
 }
 
 }  // namespace esper::data

@@ -39,8 +39,9 @@ SourceChoice choose_source(const SourceFacts& facts, const std::function<std::op
 // Has some batches drawn and computed, and gives the microseconds of one; nothing where a signal asks for a stop.
 using BatchTimer = std::function<std::optional<double>()>;
 
-// The medians of a few rounds in which both are timed, after one that warms up. The clock is asked before each further
-// round: none begins after kMostMeasured.
+// The medians of a few rounds in which both are timed, at least one. Before them each has one that does not count: the
+// first forward of all loads kernels and chooses algorithms. From there on none but the first begins after
+// kMostMeasured.
 inline constexpr base::Duration kMostMeasured = std::chrono::milliseconds(300);
 std::optional<SourceTimes> time_sources(const BatchTimer& resident, const BatchTimer& copied, const base::Clock& clock);
 

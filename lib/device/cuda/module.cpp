@@ -115,7 +115,9 @@ CudaGraph* graph_create(int index, GraphPool pool) {
 // ThreadLocal, not Global: the loader's threads may take page-locked memory meanwhile, which Global forbids to every
 // thread of the process (cudaStreamCaptureMode in the CUDA runtime's manual). What is captured here runs on the calling
 // thread alone. Registering the generator by hand is what capture_begin does by itself in this torch; an earlier or
-// later one may leave it to the caller (Note [Explicit Registration of Generators to the CUDA Graph]).
+// later one may leave it to the caller (Note [Explicit Registration of Generators to the CUDA Graph]). What that makes
+// are ordinary tensors in inference mode, too, with torch 2.11, so a forward of validation may be captured first;
+// before pytorch #166792 such a capture spoilt all later ones.
 void graph_begin(CudaGraph* graph) {
   graph->graph.register_generator_state(at::cuda::detail::getDefaultCUDAGenerator(graph->stream.device_index()));
   graph->capturing = true;

@@ -34,11 +34,15 @@ auto GraphCapture::attempt(torch::Device device, const Make& make) -> decltype(m
     ++figures_->failures;
     ++(device::out_of_memory_message(failure).empty() ? failures_ : lacks_of_memory_);
     const std::string failures = std::to_string(failures_ + lacks_of_memory_);
-    emit_(event(
-        "tolaria.graph_fallback"_event, Level::kWarning,
-        {{"error", "capture_failed"}, {"message", failure.what()}, {"stage", failure.stage}, {"failures", failures}}));
+    emit_(event("tolaria.graph_fallback"_event, Level::kWarning,
+                {{"of", of_},
+                 {"error", "capture_failed"},
+                 {"message", failure.what()},
+                 {"stage", failure.stage},
+                 {"failures", failures}}));
     if (!may(device)) {
-      emit_(event("tolaria.graph_disabled_after_failures"_event, Level::kWarning, {{"failures", failures}}));
+      emit_(
+          event("tolaria.graph_disabled_after_failures"_event, Level::kWarning, {{"of", of_}, {"failures", failures}}));
     }
     return nullptr;
   }

@@ -1,10 +1,11 @@
 #pragma once
-// Captures steps as CUDA graphs. Capturing is disabled after two failures with the same structure of the network, or
-// six lacks of memory. Training thread.
+// Captures steps, or forwards of validation, as CUDA graphs. Capturing is disabled after two failures with the same
+// structure of the network, or six lacks of memory. Training thread.
 
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "lanes/lane/graphed_step.h"
 #include "leyline/telemetry_packet.h"
@@ -13,10 +14,10 @@ namespace esper::lanes {
 
 class GraphCapture {
  public:
-  // warm_ups: runs of a step before it is captured. emit: receives tolaria.graph_fallback and
-  // tolaria.graph_disabled_after_failures.
-  GraphCapture(int warm_ups, std::function<void(leyline::TelemetryEvent)> emit)
-      : warm_ups_(warm_ups), emit_(std::move(emit)) {}
+  // of: what is captured, for events: "step", "validation". warm_ups: runs of it before. emit: receives
+  // tolaria.graph_fallback and tolaria.graph_disabled_after_failures.
+  GraphCapture(std::string of, int warm_ups, std::function<void(leyline::TelemetryEvent)> emit)
+      : of_(std::move(of)), warm_ups_(warm_ups), emit_(std::move(emit)) {}
 
   // True if the device supports graphs and capturing is not disabled.
   bool may(torch::Device device) const;
@@ -34,6 +35,7 @@ class GraphCapture {
   template <class Make>
   auto attempt(torch::Device device, const Make& make) -> decltype(make());
 
+  std::string of_;
   int warm_ups_;
   std::function<void(leyline::TelemetryEvent)> emit_;
   std::int64_t failures_ = 0, lacks_of_memory_ = 0;                           // with this structure

@@ -38,7 +38,7 @@ TEST_CASE("the card's facts are filled") {
 TEST_CASE("the driver says how busy the card is") {
   gpu();
   const auto utilization = UtilizationMeter(gpu_facts().front().pci_address).read();
-  REQUIRE(utilization);
+  if (!utilization) SKIP("NVIDIA's library does not say it here: a part of a card, or a container without the library");
   CHECK((*utilization >= 0 && *utilization <= 1));
 }
 

@@ -62,19 +62,26 @@ class NoHostWaits {
   ~NoHostWaits() { device::cuda().set_host_waits(device::HostWaits::kAllowed); }
 };
 
-// As device.deterministic has it.
+// The settings of a run while it lives, with device.deterministic.
 class Deterministic {
  public:
-  explicit Deterministic(torch::Device device) : device_(device) { device::apply_settings(with(true), device); }
-  ~Deterministic() { device::apply_settings(with(false), device_); }
+  explicit Deterministic(torch::Device device) {
+    config::DeviceConfig config;
+    config.deterministic = true;
+    device::apply_settings(config, device);
+  }
+  ~Deterministic() {
+    context_.setDeterministicAlgorithms(false, /*warn_only=*/false);
+    context_.setDeterministicCuDNN(deterministic_);
+    context_.setBenchmarkCuDNN(benchmarks_);
+    context_.setAllowTF32CuBLAS(products_);
+    context_.setAllowTF32CuDNN(convolutions_);
+  }
 
  private:
-  static config::DeviceConfig with(bool deterministic) {
-    config::DeviceConfig config;
-    config.deterministic = deterministic;
-    return config;
-  }
-  torch::Device device_;
+  at::Context& context_ = at::globalContext();
+  const bool deterministic_ = context_.deterministicCuDNN(), benchmarks_ = context_.benchmarkCuDNN(),
+             products_ = context_.allowTF32CuBLAS(), convolutions_ = context_.allowTF32CuDNN();
 };
 
 struct Runs {
@@ -110,14 +117,21 @@ TEST_CASE("on a card the forward of validation is a graph that has eager's outpu
     lanes::EvaluationForward forward(*model, config, gpu,
                                      [&](leyline::TelemetryEvent event) { events.push_back(event); });
     const c10::InferenceMode inference;
-    const device::AutocastScope autocast(gpu.type(), c.compute);
+    // A scope for each forward, as validation has one for each batch: autocast keeps its copies of the parameters.
+    const auto computed = [&](auto& function, const torch::Tensor& inputs) {
+      const device::AutocastScope autocast(gpu.type(), c.compute);
+      return function(inputs);
+    };
+    const auto eager = [&](const torch::Tensor& inputs) {
+      return model->network.forward(inputs, kasmina::Mode::kEvaluate);
+    };
     for (std::uint64_t n = 0; n < kBatches; ++n) {
       const torch::Tensor inputs = batches_on(gpu, c, 1, n).front().inputs;
       for (const torch::Tensor& parameter : model->state.parameters) parameter.mul_(1.01);
-      const torch::Tensor expected = model->network.forward(inputs, kasmina::Mode::kEvaluate);
+      const torch::Tensor expected = computed(eager, inputs);
       std::optional<NoHostWaits> refused;
       if (static_cast<std::int64_t>(n) >= kInEager) refused.emplace();
-      const torch::Tensor output = forward(inputs);
+      const torch::Tensor output = computed(forward, inputs);
       refused.reset();
       CHECK(at::equal(output, expected));
     }

@@ -27,7 +27,7 @@ lanes::CheckResult compare(step::Model& model, lanes::Lane& lane, int& near_miss
   const config::StepConfig config;
   const lanes::LaneServices services;
   lanes::LaneFigures figures;
-  lanes::GraphCapture capture(0, services.emit);
+  lanes::GraphCapture capture("step", 0, services.emit);
   const lanes::LaneContext context{model,    config,  torch::kCPU, step::training_forward(model.network),
                                    services, figures, capture};
   return lanes::compare_with_eager(context, lane, near_misses, batch, eager);
