@@ -26,6 +26,7 @@ struct Tracked {
 struct Tolerance {
   double smooth = 0;
   double normalised = 0;
+  double ties = 0;  // by so many whole numbers may differ, whatever their change
 };
 // For a step that computes in this type.
 Tolerance tolerance_of(c10::ScalarType compute_type);

@@ -133,6 +133,14 @@ void EpochTrainer::save() {
   run_.display.phase = leyline::Phase::kTraining;
 }
 
+void EpochTrainer::note_trouble(std::optional<BadStep> bad, bool can_go_back) {
+  if (bad && !can_go_back && bad->trouble != Trouble::kOutOfMemory) {
+    spoilt_ = bad->reason;
+  } else {
+    bad_step_ = std::move(bad);
+  }
+}
+
 void EpochTrainer::advance_cursor(const std::vector<Microbatch>& microbatches) {
   RunProgress& progress = run_.progress;
   progress.batch += static_cast<std::int64_t>(microbatches.size());
@@ -187,10 +195,7 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
       recorder_.pass_over(microbatches);
     } else {
       if (base::fault::hit("tolaria.nan_input")) spoil(microbatches);
-      bad_step_ = train_step(microbatches, steps_left(microbatches));
-      if (bad_step_ && !can_go_back && bad_step_->trouble == Trouble::kNotFinite) {
-        spoilt_ = std::exchange(bad_step_, std::nullopt)->reason;
-      }
+      note_trouble(train_step(microbatches, steps_left(microbatches)), can_go_back);
       if (bad_step_) return std::nullopt;
       for (const auto& [inputs, targets] : microbatches) trained.samples += inputs.size(0);
     }
@@ -199,14 +204,14 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
     const bool is_last = run_.progress.batch == run_.facts.batches_per_epoch;
     if (run_.kernel_trace != nullptr) run_.kernel_trace->step_over(is_last);
     const bool copies = can_go_back && is_whole(microbatches) && steady_bits_.wants_copy(runner_.bits());
-    const bool is_worth_saving = spoilt_.empty() && run_.progress.safety.suspect_epochs == 0;
-    const bool saves = run_.saver.is_due_after_step() && is_worth_saving;
+    const bool saves = run_.saver.is_due_after_step() && run_.progress.safety.suspect_epochs == 0;
     const bool interrupted = base::Interrupt::requested() != 0;
-    if (can_go_back) {
+    if (spoilt_.empty()) {
       const bool must_know = copies || saves || interrupted || is_last;
-      bad_step_ = watch_.look_back(run_.progress.step, must_know ? When::kNow : When::kIfDue);
+      note_trouble(watch_.look_back(run_.progress.step, must_know ? When::kNow : When::kIfDue), can_go_back);
     }
     if (bad_step_ || interrupted) return std::nullopt;
+    if (!spoilt_.empty()) continue;
     if (copies || (saves && can_go_back)) {
       good_state_.keep();
       steady_bits_.copied();

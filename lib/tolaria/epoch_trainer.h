@@ -53,6 +53,8 @@ class EpochTrainer {
   // used: the microbatches, or smaller ones of the same samples.
   std::optional<BadStep> run_step(const std::vector<step::Microbatch>& microbatches,
                                   const std::vector<step::Microbatch>& used, std::int64_t steps_left);
+  // To bad_step(), or to spoilt() where the run cannot go back before the step.
+  void note_trouble(std::optional<BadStep> bad, bool can_go_back);
   void wait_for_device() const;
   void save();
   bool is_whole(const std::vector<step::Microbatch>& microbatches) const;

@@ -11,6 +11,7 @@ Reads one JSON object a line from standard input, answers each with one on the d
       -> {"losses": [...]}: training in float64; FILE has all parameters as float64, at the start and after each STEP
 or {"error": TEXT}.
 """
+import contextlib
 import ctypes
 import importlib.util
 import json
@@ -194,6 +195,24 @@ def apply_settings(settings):
     torch.backends.cudnn.deterministic = settings["cudnn_deterministic"]
     if settings["cublas_workspace"] is not None:
         os.environ["CUBLAS_WORKSPACE_CONFIG"] = settings["cublas_workspace"]
+
+
+@contextlib.contextmanager
+def choices_by_timing():
+    """While it lasts Inductor times the kernels that it chooses from, as max-autotune is there to do.
+    torch.use_deterministic_algorithms takes that away, too, and Dynamo calls it after each function that it compiles."""
+    import torch._inductor.config as inductor
+
+    def set_eager_alone(mode, *, warn_only=False):
+        torch._C._set_deterministic_algorithms(mode, warn_only=warn_only)
+    whole, torch.use_deterministic_algorithms = torch.use_deterministic_algorithms, set_eager_alone
+    try:
+        with inductor.patch(deterministic=False, write_are_deterministic_algorithms_enabled=False):
+            yield
+            if inductor.deterministic:
+                raise RuntimeError("Inductor did not time its choices")
+    finally:
+        torch.use_deterministic_algorithms = whole
 
 
 def settings_now(workload):
@@ -432,12 +451,15 @@ class Peer:
         return ("fused",) if make_scaler(self.workload).is_enabled() else ("foreach", "fused")
 
     def best_compiled(self):
-        return self.best_of({flavour: lambda flavour=flavour: self.compiled(flavour)
-                             for flavour in self.compiled_flavours()})
+        tunes = self.workload["compile_mode"].startswith("max-autotune")
+        with choices_by_timing() if tunes else contextlib.nullcontext():
+            return self.best_of({flavour: lambda flavour=flavour: self.compiled(flavour)
+                                 for flavour in self.compiled_flavours()})
 
     def best_tuned(self):
-        return self.best_of({f"{flavour}, {graphs}": lambda flavour=flavour, graphs=graphs: self.tuned(flavour, graphs)
-                             for graphs in (COMPILERS_GRAPHS, OWN_GRAPH) for flavour in self.compiled_flavours()})
+        with choices_by_timing():
+            return self.best_of({f"{flavour}, {graphs}": lambda flavour=flavour, graphs=graphs: self.tuned(flavour, graphs)
+                                 for graphs in (COMPILERS_GRAPHS, OWN_GRAPH) for flavour in self.compiled_flavours()})
 
     def prepare(self, make):
         """A step that is ready to be timed, and what that took, in ms."""

@@ -34,6 +34,8 @@ std::vector<std::uint64_t> checksums(const std::vector<program::Tracked>& tracke
 // of six, and by 1e-6 in the others. A wrong program differs in every step. So if no tensor differs by more than this,
 // the next steps are compared too.
 constexpr double kLittle = 3e-2;
+// Samples of a step whose two highest scores are nearly alike: a small batch has no fiftieth of them.
+constexpr double kTies = 2;
 // Where products of float32 are computed from shorter numbers: with factors of 11 bits and of 24 a small convolutional
 // network's step differed by 3e-2 in the median and by 0.1 at most (docs/decisions/0040). There the comparison in full
 // fp32 decides.
@@ -46,7 +48,7 @@ bool computes_in_reduced_fp32(const Model& model) {
 program::Tolerance little_for(const Model& model) {
   const program::Tolerance tolerance = program::tolerance_of(model.settings.compute_type);
   const double little = computes_in_reduced_fp32(model) ? kLittleInReducedFp32 : kLittle;
-  return {std::max(tolerance.smooth, little), std::max(tolerance.normalised, little)};
+  return {std::max(tolerance.smooth, little), std::max(tolerance.normalised, little), kTies};
 }
 
 }  // namespace

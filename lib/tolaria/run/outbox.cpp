@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
+
 #include "base/ledger/span_log.h"
 #include "leyline/telemetry.h"
 
@@ -20,13 +22,21 @@ std::string text_of(const leyline::TelemetryEvent& event) {
   return text;
 }
 
+// As the event says it: what it is about may lie before or after where the run is now.
+std::int64_t place_of(const leyline::TelemetryEvent& event, const std::string& key, std::int64_t otherwise) {
+  const auto found = event.attributes.find(key);
+  if (found == event.attributes.end()) return otherwise;
+  std::from_chars(found->second.data(), found->second.data() + found->second.size(), otherwise);
+  return otherwise;
+}
+
 }  // namespace
 
 void Outbox::emit(leyline::TelemetryEvent event) {
   if (black_box_ != nullptr) {
     history::BlackBoxRecord record = history::black_box_event(text_of(event));
-    record.step = progress_.step;
-    record.epoch = progress_.trained_epoch();
+    record.step = place_of(event, "step", progress_.step);
+    record.epoch = static_cast<std::uint32_t>(place_of(event, "epoch", progress_.trained_epoch()));
     record.wall_ns = clock_.wall().count();
     black_box_->add(record);
   }

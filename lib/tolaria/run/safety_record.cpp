@@ -49,8 +49,8 @@ using nlohmann::json;
 
 constexpr std::size_t kMostEntries = 10'000;
 constexpr double kMostParts = 1 << 20;
-constexpr double kMostSteps = 1e15;
-constexpr double kLeastRate = 1e-300;  // a rate that was cut again and again stays above 0
+constexpr std::int64_t kMostCount = 1'000'000'000'000'000;  // of steps and of reactions
+constexpr double kLeastRate = 1e-300;                       // a rate that was cut again and again stays above 0
 
 bool is_in(double value, double least, double most) { return value >= least && value <= most; }
 
@@ -67,9 +67,9 @@ bool are_sound(const std::vector<FromStep>& entries, double least, double most) 
 // One that some run may have.
 bool is_sound(const SafetyRecord& record) {
   const auto& steps = record.skipped_steps;
-  return record.reactions >= 0 && record.searches >= 0 && record.search_until >= 0 && record.failed_epochs >= 0 &&
-         record.suspect_epochs >= 0 && record.good_step >= 0 && steps.size() <= kMostEntries &&
-         std::ranges::is_sorted(steps) && (steps.empty() || steps.front() >= 0) &&
+  return record.reactions >= 0 && record.reactions <= kMostCount && record.searches >= 0 && record.search_until >= 0 &&
+         record.failed_epochs >= 0 && record.suspect_epochs >= 0 && record.good_step >= 0 &&
+         steps.size() <= kMostEntries && std::ranges::is_sorted(steps) && (steps.empty() || steps.front() >= 0) &&
          are_sound(record.rate_cuts, kLeastRate, 1) && are_sound(record.splits, 1, kMostParts) &&
          is_in(record.rate, kLeastRate, 1) && is_in(record.parts, 1, kMostParts) &&
          record.losses.size() <= kMostEntries &&
@@ -78,9 +78,10 @@ bool is_sound(const SafetyRecord& record) {
 
 bool is_sound(const ReactionRecord& record) {
   using R = Reaction;
-  const bool is_known = record.reaction != R::kStop && record.number > 0 && record.step >= 0;
+  const bool is_known =
+      record.reaction != R::kStop && record.number > 0 && record.number <= kMostCount && record.step >= 0;
   if (record.reaction == R::kLowerRate) return is_known && is_in(record.value, kLeastRate, 1);
-  if (record.reaction == R::kSearch) return is_known && is_in(record.value, 1, kMostSteps);
+  if (record.reaction == R::kSearch) return is_known && is_in(record.value, 1, static_cast<double>(kMostCount));
   return is_known && (record.reaction != R::kSplitBatches || is_in(record.value, 1, kMostParts));
 }
 
@@ -146,8 +147,10 @@ void SafetyRecord::end_epoch(std::int64_t step) {
   parts = static_cast<double>(parts_at(step - 1));
   std::erase_if(rate_cuts, past);
   std::erase_if(splits, past);
-  searches = 0;
-  search_until = 0;
+  if (search_until <= step) {
+    searches = 0;
+    search_until = 0;
+  }
   failed_epochs = 0;
 }
 

@@ -57,7 +57,7 @@ struct SafetyRecord {
   double rate = 1;   // on every learning rate, times those of the cuts
   double parts = 1;  // of each microbatch, if no split has more
   bool full_precision = false;
-  std::int32_t searches = 0;       // in a row, since another reaction or an epoch that ended well
+  std::int32_t searches = 0;       // in a row, since another reaction or an epoch after them that ended well
   std::int64_t search_until = 0;   // of the last one: steps before this one are looked at one by one
   std::int32_t failed_epochs = 0;  // that were undone or given up, since one that ended well
 

@@ -14,10 +14,12 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-std::optional<Difference> compare(const at::Tensor& before, const at::Tensor& expected, const at::Tensor& actual) {
+std::optional<Difference> compare(const at::Tensor& before, const at::Tensor& expected, const at::Tensor& actual,
+                                  double ties = 0) {
   const std::vector<Tracked> tracked = {{"same", before}, {"weight", before}};
-  return first_difference(tracked, {before, before}, {expected, expected}, {expected, actual},
-                          tolerance_of(c10::ScalarType::Float));
+  Tolerance tolerance = tolerance_of(c10::ScalarType::Float);
+  tolerance.ties = ties;
+  return first_difference(tracked, {before, before}, {expected, expected}, {expected, actual}, tolerance);
 }
 
 }  // namespace
@@ -55,6 +57,11 @@ TEST_CASE("whole numbers may differ by a tie or two, not by more") {
   const at::Tensor before = at::zeros({}, at::kLong);
   CHECK_FALSE(compare(before, at::full({}, 100, at::kLong), at::full({}, 101, at::kLong)));
   CHECK(compare(before, at::full({}, 100, at::kLong), at::full({}, 90, at::kLong)));
+  // Of few samples no tie is one in fifty.
+  CHECK(compare(before, at::full({}, 8, at::kLong), at::full({}, 7, at::kLong)));
+  CHECK_FALSE(compare(before, at::full({}, 8, at::kLong), at::full({}, 6, at::kLong), 2));
+  CHECK(compare(before, at::full({}, 8, at::kLong), at::full({}, 5, at::kLong), 2));
+  CHECK(compare(at::zeros({}), at::full({}, 8.0), at::full({}, 7.0), 2));
 }
 
 TEST_CASE("lanes take turns of twenty steps, three times, and the median decides") {

@@ -104,8 +104,12 @@ TEST_CASE("searches that found a step, and those of epochs that ended well, do n
     CHECK(record.searches == 0);
   }
   for (int search = 0; search < 3; ++search) CHECK(react(record, unknown_step(50), {config}) == Reaction::kSearch);
+  record.end_epoch(56);  // one on the way to where the trouble was noticed
+  CHECK(record.searches == 3);
+  CHECK(record.search_until == 59);
   record.end_epoch(60);
   CHECK(react(record, unknown_step(70), {config}) == Reaction::kSearch);
+  CHECK(record.searches == 1);
 }
 
 TEST_CASE("reactions to steps of a later epoch, known from the journal, do not count before it") {

@@ -52,7 +52,7 @@ TEST_CASE("records that no run makes are refused") {
         with("/rate_cuts/0/value", 0), with("/rate_cuts/0/value", 1e300), with("/rate_cuts/0/step", -4),
         with("/splits/0/value", 0.5), with("/rate", 0), with("/parts", 1e12), with("/full_precision", "x"),
         with("/losses/0", "nan"), with("/suspect_epochs", -1), with("/good_step", -1), with("/failed_epochs", "x"),
-        with("/searches", -1), with("/search_until", -1)}) {
+        with("/searches", -1), with("/search_until", -1), with("/reactions", INT64_MAX)}) {
     CAPTURE(bad.dump());
     CHECK_THROWS(safety_record_from_json(bad));
   }
@@ -74,6 +74,7 @@ TEST_CASE("reactions are read back from a journal, without what makes no sense, 
         R"({"what":"reaction","number":6,"reaction":"lower_rate","step":1,"value":2})",
         R"({"what":"reaction","number":6,"reaction":"search","step":1,"value":-7})",
         R"({"what":"reaction","number":6,"reaction":"search","step":1,"value":1e300})",
+        R"({"what":"reaction","number":9223372036854775807,"reaction":"full_precision","step":1,"value":0})",
         R"({"what":"reaction","number":6,"reaction":"skip_step","step":-1,"value":0})", R"("reaction")"})
     journal.append(text);
   CHECK((read_reactions(files, "/journal", 0) == all));

@@ -115,10 +115,14 @@ TEST_CASE("events are in the black box before their packet leaves") {
   REQUIRE(it.small.go().kind == tolaria::RunOutcome::Kind::kDone);
   tolaria::Outbox outbox("small-run", base::Clock(), it.small.progress, it.small.ledger, it.small.sink, &it.black_box);
   outbox.emit({{}, "tolaria.early_stop", leyline::Level::kInfo, {{"epoch", "3"}, {"reason", "a"}}});
+  outbox.emit({{}, "tolaria.step_skipped", leyline::Level::kInfo, {{"epoch", "2"}, {"step", "7"}, {"reason", "b"}}});
   const auto events = it.records(BlackBoxKind::kEvent);
-  REQUIRE(events.size() == 1);
+  REQUIRE(events.size() == 2);
   CHECK(events[0].text() == "tolaria.early_stop reason=a");
   CHECK(events[0].step == 18);
+  CHECK(events[1].text() == "tolaria.step_skipped reason=b");
+  CHECK(events[1].step == 7);
+  CHECK(events[1].epoch == 2);
 }
 
 }  // namespace esper::test::step_recorder_test

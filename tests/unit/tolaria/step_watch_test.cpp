@@ -219,6 +219,49 @@ TEST_CASE("a run goes back no further than to its last save") {
   CHECK(steps_with({1, base::Length::Unit::kEpochs}) == 23);
 }
 
+TEST_CASE("a search goes on over epochs that end well, where the run has to go back further than one") {
+  auto config = watched(StepWatching::kLate, 4);
+  config.safety.snapshot_limit_mb = 1;
+  config.host.hidden = {1024, 256};  // over a megabyte
+  config.checkpoint.keep_best = false;
+  config.checkpoint.every = {100, base::Length::Unit::kEpochs};
+  SmallRun late(config);
+  late.progress.safety.apply({1, Reaction::kSearch, 0, 12});  // noticed at the end of the second epoch
+  const ArmedFault bad("tolaria.nan_input", 11);
+  const auto outcome = late.go();
+  REQUIRE(outcome.kind == Kind::kGoBack);
+  CHECK((outcome.back->reactions.front() == ReactionRecord{2, Reaction::kSkipStep, 10, 0}));
+}
+
+TEST_CASE("while a seed grows a late look has the epoch undone; a signal after the bad step leaves a run to resume") {
+  const auto config = [] {
+    auto growing = watched(StepWatching::kLate);
+    growing.growth.enabled = true;
+    growing.checkpoint.every = {1, base::Length::Unit::kSteps};
+    return growing;
+  }();
+  const auto script = [](const leyline::Observation& seen) -> leyline::Decision {
+    if (seen.current_epoch != 1) return {};
+    auto command = seed_command(seen, leyline::SeedOperation::kGerminate, "");
+    command.seed_operation->slot = "r0c0";
+    command.seed_operation->blueprint_id = "mlp";
+    return {{command}, "as the test says"};
+  };
+  const ArmedFault bad("tolaria.nan_input", 9);  // the third of the second epoch
+  {
+    SmallRun late(config, script);
+    CHECK(late.go().kind == Kind::kDone);
+    CHECK(late.events("tolaria.checkpoint_failed").empty());
+    CHECK(late.events("tolaria.rollback.restored").size() == 1);
+  }
+  base::fault::arm("tolaria.nan_input", 9);
+  base::fault::arm("tolaria.training.term", 11);
+  SmallRun late(config, script);
+  CHECK(late.go().kind == Kind::kInterrupted);
+  CHECK(late.events("tolaria.checkpoint_failed").empty());
+  CHECK(is_finite(newest_checkpoint(late)));
+}
+
 TEST_CASE("where no reaction is allowed a run whose trouble is noticed late ends as diverged, without a search") {
   auto config = watched(StepWatching::kLate);
   config.safety.most_skipped_steps = config.safety.most_rate_cuts = 0;

@@ -90,10 +90,13 @@ inductor.cpp.cxx = (toolchain.compiler(),)
 
 def set_numerics(request):
     """As in the process that will run the program. By them Inductor adds atomically or not, has products in TF32 or not,
-    and times its choices."""
+    and times its choices or not."""
     torch.use_deterministic_algorithms(request["deterministic"])
-    # That would have it choose without timing. What it chooses is in the package, and so the same in each run.
-    inductor.deterministic = False
+    # That has it choose without timing, so that a program of one text is the same whenever it is compiled. max-autotune
+    # is there to time: what it chooses is in the package, and so the same in each run that has the package.
+    times = request["mode"] == "max-autotune"
+    inductor.deterministic = request["deterministic"] and not times
+    inductor.write_are_deterministic_algorithms_enabled = not times
     torch.utils.deterministic.fill_uninitialized_memory = False
     if request["device"] != "cpu":
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = request["tf32"]
@@ -128,6 +131,10 @@ def inputs_text(source):
     return source[source.index("INPUTS") : source.index("def step")].strip()
 
 
+def computes_in_fp32(source):
+    return "torch.bfloat16" not in source and "torch.float16" not in source
+
+
 def settings(request):
     chosen = {
         # Random operators stay kernels of the run's own generator: seeds and resuming work as in eager.
@@ -141,7 +148,9 @@ def settings(request):
         chosen["aot_inductor.allow_stack_allocation"] = True
     if request["mode"] == "max-autotune":
         chosen["max_autotune"] = True
-        chosen["max_autotune_gemm_backends"] = "ATEN,CPP,TRITON"
+        # TF32 compiled into a product cannot be taken away for a comparison in full fp32 (decision 0040).
+        has_tf32_products = request["device"] != "cpu" and request["tf32"] and computes_in_fp32(request["source"])
+        chosen["max_autotune_gemm_backends"] = "ATEN,CPP" if has_tf32_products else "ATEN,CPP,TRITON"
     return chosen
 
 
@@ -172,7 +181,7 @@ def compile_program(request, job_folder, store, report):
         torch.zeros(1, device=request["device"])
         report({"ready": True})
     set_numerics(request)
-    recipes.for_all(request["device"])
+    recipes.for_all(request["device"], request["deterministic"])
     request["source"] = recipes.RECIPES[request["recipe"]](request["source"])
     torch.set_num_threads(request["threads"])
     package = compile_source(request, job_folder, build.stages)

@@ -15,7 +15,8 @@ def describe(error):
             return {"error": "disk_full", "reason": text}
         if isinstance(cause, kept.UnsafeFolder):
             return {"error": "cache_refused", "reason": str(cause)}
-        if isinstance(cause, MemoryError):
+        # torch's is of a GPU, and it need not be imported here.
+        if isinstance(cause, MemoryError) or type(cause).__name__ == "OutOfMemoryError":
             return {"error": "out_of_memory", "reason": text}
         if type(cause).__name__ == "InvalidCxxCompiler":  # torch's; it need not be imported here
             return {"error": "no_compiler", "reason": text}

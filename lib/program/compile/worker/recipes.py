@@ -93,7 +93,10 @@ def join_without_copies():
     ir.ConcatKernel.realize_into = classmethod(realize_into)
 
 
-def for_all(device):
+def for_all(device, deterministic):
+    if deterministic:
+        # Inductor adds a table's gradients row by row in an operation that sorts the rows: many kernels on a GPU.
+        keep_as_kernel(aten.embedding_dense_backward.default)
     if device == "cpu":
         dot_by_pieces()
         bias_apart(torch.mm)
