@@ -120,12 +120,19 @@ class Packets {
     const std::string name = text_at(event, "description");
     const bool begins = name == "tolaria.run_started"_event.name() || name == "tolaria.resumed"_event.name();
     if (begins) {
+      gaps_before_ = run_.gaps.size();
       if (run_.processes > 0) end_process(Last::kNo);
       ++run_.processes;
       finished_ = false;
       if (const auto device = text_at(member(event, "attributes"), "device"); !device.empty()) run_.device = device;
     }
     finished_ |= name == "tolaria.run_finished"_event.name();
+    const bool came_back = name == "tolaria.rollback.restored"_event.name() &&
+                           text_at(member(event, "attributes"), "tier") == "checkpoint";
+    if (came_back && run_.processes > 1) {  // the same process, in which the run was composed anew
+      --run_.processes;
+      run_.gaps.resize(gaps_before_);
+    }
   }
 
   // True for one that only an epoch's packet has.
@@ -176,6 +183,7 @@ class Packets {
   RunLedger& run_;
   Times inside_{}, outside_{};  // of packets that the summary covers, and of the others
   bool finished_ = false, open_is_summarized_ = false;
+  std::size_t gaps_before_ = 0;  // the newest process
   std::set<std::string> seen_;
   std::int64_t epoch_packets_ = 0;
   std::string newest_epoch_;

@@ -125,6 +125,22 @@ TEST_CASE("a resumed run has all its processes, and an epoch that was trained ag
   CHECK(ledger.status == "done");
 }
 
+TEST_CASE("a process that went back to a checkpoint is one process, and was not killed") {
+  const RunFolder run;
+  run.event(1, "tolaria.run_started");
+  run.epoch(2, 1, {{"compute", 10}});
+  run.event(3, "tolaria.resumed");
+  run.epoch(4, 2, {{"compute", 20}});
+  run.event(5, "tolaria.resumed");
+  run.event(6, "tolaria.rollback.restored", {{"tier", "checkpoint"}});
+  run.epoch(7, 2, {{"compute", 30}});
+  run.event(8, "tolaria.rollback.restored", {{"tier", "memory"}});
+  run.event(9, "tolaria.run_finished");
+  const auto ledger = run.read();
+  CHECK(ledger.processes == 2);
+  CHECK(ledger.gaps == std::vector<std::string>{"process 1 was killed: the time after epoch 1 is missing"});
+}
+
 TEST_CASE("an older process's summary covers that process alone") {
   const RunFolder run;
   run.event(1, "tolaria.run_started");
