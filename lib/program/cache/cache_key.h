@@ -7,7 +7,7 @@ namespace esper::program {
 
 // Raise it when a recipe or the worker's way of compiling changes what comes out: packages made before are then not
 // found any more and age out.
-inline constexpr int kRecipeSetVersion = 6;
+inline constexpr int kRecipeSetVersion = 7;
 
 struct KeyParts {
   std::string program;          // its text

@@ -23,8 +23,8 @@ std::string text_of(const leyline::TelemetryEvent& event) {
 }
 
 // As the event says it: what it is about may lie before or after where the run is now.
-std::int64_t place_of(const leyline::TelemetryEvent& event, const std::string& key, std::int64_t otherwise) {
-  const auto found = event.attributes.find(key);
+std::int64_t step_of(const leyline::TelemetryEvent& event, std::int64_t otherwise) {
+  const auto found = event.attributes.find("step");
   if (found == event.attributes.end()) return otherwise;
   std::from_chars(found->second.data(), found->second.data() + found->second.size(), otherwise);
   return otherwise;
@@ -35,8 +35,8 @@ std::int64_t place_of(const leyline::TelemetryEvent& event, const std::string& k
 void Outbox::emit(leyline::TelemetryEvent event) {
   if (black_box_ != nullptr) {
     history::BlackBoxRecord record = history::black_box_event(text_of(event));
-    record.step = place_of(event, "step", progress_.step);
-    record.epoch = static_cast<std::uint32_t>(place_of(event, "epoch", progress_.trained_epoch()));
+    record.step = step_of(event, progress_.step);
+    record.epoch = progress_.trained_epoch();
     record.wall_ns = clock_.wall().count();
     black_box_->add(record);
   }
