@@ -3,7 +3,7 @@
 namespace esper::tolaria {
 namespace {
 
-// A fault that each search finds gone is one of the device, or of an arithmetic that is not deterministic.
+// If no search finds the step, the device is at fault, or results are not deterministic.
 constexpr std::int32_t kMostSearches = 3;
 
 Reaction reaction_to(const BadStep& bad, const SafetyRecord& record, const ReactionLimits& limits) {
