@@ -5,15 +5,14 @@
 #include "base/error.h"
 #include "base/exit_deadline.h"
 #include "base/text/printable.h"
-#include "device/out_of_memory.h"
+#include "engine/known_error.h"
 
 namespace esper::engine {
 namespace {
 
 int status_of(const std::exception& error) {
-  if (const auto* known = dynamic_cast<const base::Error*>(&error)) return static_cast<int>(known->code());
-  const bool lacks_memory = !device::out_of_memory_message(error).empty();
-  return static_cast<int>(lacks_memory ? base::ExitCode::kResources : base::ExitCode::kBug);
+  const auto known = known_error(error);
+  return static_cast<int>(known ? known->code() : base::ExitCode::kBug);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "base/text/joined.h"
+#include "base/text/json_fields.h"
 #include "engine/loaders.h"
 #include "nissa/log.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
@@ -84,6 +85,12 @@ void require_task(const SavedRun& saved, config::Task task) {
   throw Error(ExitCode::kConfig,
               fmt::format("task: {} is not what {} was trained for, which is {}", base::name_of(task), saved.path,
                           base::name_of(saved.preprocessing->task)));
+}
+
+SavedNumerics numerics_of(const SavedRun& saved) {
+  const auto& safety = base::member(base::member(saved.image.run, "progress"), "safety");
+  return {base::member(safety, "full_precision") == true,
+          std::ranges::any_of(saved.image.tensors, [](const auto& it) { return it.id.starts_with("scaler."); })};
 }
 
 void restore(Workbench& bench, const SavedRun& saved) {

@@ -84,12 +84,15 @@ Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, 
 }
 
 Workbench set_up_saved(const config::RunConfig& config, const leyline::SampleShape& sample,
-                       const std::function<data::Splits()>& load) {
-  const StartedDevice started = start_device(config);
+                       const SavedNumerics& numerics, const std::function<data::Splits()>& load) {
+  auto own = config;
+  if (numerics.full_precision) own.device.precision = config::Precision::kFp32;
+  StartedDevice started = start_device(own);
+  started.settings.has_loss_scale = numerics.has_loss_scale;
   auto data = load ? load() : data::Splits();
   device::keep_freed_memory();
-  return {config, started.device, started.settings, std::move(data), model_of_checkpoint(config, sample, started),
-          nullptr};
+  auto model = model_of_checkpoint(own, sample, started);
+  return {std::move(own), started.device, started.settings, std::move(data), std::move(model), nullptr};
 }
 
 std::unique_ptr<program::CompileService> make_compile_service(const config::RunConfig& config, torch::Device device,
@@ -118,7 +121,7 @@ void raise_precision(Workbench& bench) {
   const bool scales_loss = bench.settings.scales_loss();
   bench.config.device.precision = config::Precision::kFp32;
   bench.settings = step::step_settings(bench.config, torch::kFloat32);
-  bench.settings.keeps_loss_scale = scales_loss;
+  bench.settings.has_loss_scale = scales_loss;
 }
 
 std::unique_ptr<step::Model> fresh_model(const Workbench& bench) {

@@ -34,10 +34,16 @@ data::Splits load_data(const config::RunConfig& config, const std::string& way_o
 Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out = {},
                  data::TestPart test = data::TestPart::kUnread);
 
+// What a checkpoint's network was trained in, which may differ from what the configuration says.
+struct SavedNumerics {
+  bool full_precision = false;  // its run went over to fp32
+  bool has_loss_scale = false;
+};
+
 // The same with a network for samples of this shape, whatever the data. load: the data; empty: without any. No lane
 // compiles.
 Workbench set_up_saved(const config::RunConfig& config, const leyline::SampleShape& sample,
-                       const std::function<data::Splits()>& load = {});
+                       const SavedNumerics& numerics, const std::function<data::Splits()>& load = {});
 
 // Where programs for this run can be asked for: null where there is no Python with torch. Starts nothing.
 std::unique_ptr<program::CompileService> make_compile_service(const config::RunConfig& config, torch::Device device,
@@ -47,8 +53,8 @@ std::unique_ptr<program::CompileService> make_compile_service(const config::RunC
 // What its checkpoints keep of its data, as text.
 std::string preprocessing_text(const Workbench& bench);
 
-// What is built from now on computes in fp32, whatever the configuration said. Checkpoints of a run that did not before
-// have its loss scale, so it keeps one.
+// What is built from now on computes in fp32, whatever the configuration said. Where the run scaled its loss before,
+// its checkpoints hold the scale, so it keeps one.
 void raise_precision(Workbench& bench);
 
 // A model as at the start of a run.

@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <c10/util/Exception.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -37,6 +38,15 @@ void apply_settings(const config::DeviceConfig& config, c10::Device device) {
   // cuBLAS is deterministic only with a workspace of fixed size, which it reads from the environment at its first use.
   constexpr int kKeepUsersChoice = 0;
   if (config.deterministic) setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", kKeepUsersChoice);
+}
+
+// By the words of at::Context::alertNotDeterministic.
+std::string nondeterministic_operator(const std::exception& error) {
+  const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
+  if (of_torch == nullptr) return {};
+  const std::string text = of_torch->what_without_backtrace();
+  const auto end = text.find(" does not have a deterministic implementation");
+  return end == std::string::npos ? std::string() : text.substr(0, end);
 }
 
 void keep_freed_memory() {

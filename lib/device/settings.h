@@ -3,6 +3,9 @@
 
 #include <c10/core/Device.h>
 
+#include <exception>
+#include <string>
+
 #include "config/device_config.h"
 
 namespace esper::device {
@@ -11,6 +14,9 @@ namespace esper::device {
 // workspace. After select_device, before the first tensor operation; main thread. With `deterministic` an operator that
 // has no deterministic form throws c10::Error that names it.
 void apply_settings(const config::DeviceConfig& config, c10::Device device);
+
+// The operator that this error names as one without a deterministic form; empty where it is another error.
+std::string nondeterministic_operator(const std::exception& error);
 
 // From now on malloc keeps what a step frees for the next step (docs/decisions/0036): glibc gives the free top of its
 // heap back only from 256 MiB on, and blocks below 32 MiB come from the heap. Nothing where the user has set glibc's

@@ -1,11 +1,11 @@
 #pragma once
-// Streams of a card beside the calling thread's current one. Training thread.
+// Streams of a card beside the calling thread's current one. Any thread.
 
 #include <c10/core/Stream.h>
 
 namespace esper::device {
 
-enum class SideStream { kCopies, kCaptures };
+enum class SideStream { kCopies, kCaptures, kPolicies };
 
 // One for each purpose and card: torch's allocator keeps memory by stream, and its pool of streams hands the same ones
 // out again and again.

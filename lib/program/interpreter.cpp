@@ -1,6 +1,9 @@
 #include "program/interpreter.h"
 
+#include <ATen/Context.h>
+
 #include <algorithm>
+#include <optional>
 
 #include "base/error.h"
 #include "program/ivalue.h"
@@ -27,6 +30,25 @@ Argument on_device(const Argument& argument, c10::Device device) {
   return std::holds_alternative<DeviceArgument>(argument) ? Argument(DeviceArgument{device.str()}) : argument;
 }
 
+// cuDNN keeps the random state of dropout between the layers of a recurrent network to itself, where no checkpoint
+// finds it and no seed reaches it.
+bool hides_random_state(const Operation& operation, const std::vector<c10::IValue>& arguments, c10::Device device) {
+  return device.is_cuda() && at::globalContext().deterministicAlgorithms() && is_recurrent(operation.name) &&
+         arguments[kRecurrentDropout].toDouble() > 0 && arguments[kRecurrentTrain].toBool();
+}
+
+// While it lives operators are computed by torch's own kernels, in all threads of the process.
+class CudnnOff {
+ public:
+  CudnnOff() : former_(at::globalContext().userEnabledCuDNN()) { at::globalContext().setUserEnabledCuDNN(false); }
+  ~CudnnOff() { at::globalContext().setUserEnabledCuDNN(former_); }
+  CudnnOff(const CudnnOff&) = delete;
+  CudnnOff& operator=(const CudnnOff&) = delete;
+
+ private:
+  bool former_;
+};
+
 }  // namespace
 
 Interpreter::Interpreter(const ModelProgram& model, const std::map<std::string, at::Tensor>& tensors,
@@ -52,7 +74,7 @@ Interpreter::Call Interpreter::prepare(const SymbolicProgram& body, std::size_t 
   const Operation& operation = body.program.operations[at];
   const auto op = find_operator(operation.name);
   ESPER_CHECK(op, "this torch has no " + operation.name);
-  Call call{*op, {}, {}, operation.results, {}};
+  Call call{*op, {}, {}, operation.results, {}, false};
   for (std::size_t a = 0; a < operation.arguments.size(); ++a) {
     const Argument argument = on_device(operation.arguments[a], device);
     Patch patch{a, argument, &op->schema().arguments()[a], {}};
@@ -65,6 +87,7 @@ Interpreter::Call Interpreter::prepare(const SymbolicProgram& body, std::size_t 
     call.arguments.push_back(varies ? c10::IValue() : to_ivalue(argument, *patch.schema, {}));
     if (varies) call.patches.push_back(std::move(patch));
   }
+  call.without_cudnn = hides_random_state(operation, call.arguments, device);
   return call;
 }
 
@@ -112,6 +135,8 @@ void Interpreter::run(Values& values, std::size_t from, std::size_t to, std::int
     const Call& call = calls_[i];
     stack = call.arguments;
     for (const Patch& patch : call.patches) stack[patch.argument] = patched(patch, values, n);
+    std::optional<CudnnOff> without_cudnn;
+    if (call.without_cudnn) without_cudnn.emplace();
     call.op.callBoxed(stack);
     keep(call, stack, values);
     for (const ValueId id : call.dead_after) values[static_cast<std::size_t>(id)].reset();

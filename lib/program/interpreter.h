@@ -44,6 +44,7 @@ class Interpreter {
     std::vector<Patch> patches;
     std::vector<Argument> results;
     std::vector<ValueId> dead_after;
+    bool without_cudnn = false;
   };
 
   Call prepare(const SymbolicProgram& body, std::size_t at, c10::Device device) const;

@@ -171,12 +171,7 @@ bool silence(Operation& operation) {
   if (name == "aten::dropout" || name == "aten::feature_dropout" || name == "aten::alpha_dropout") return set(2, false);
   if (name == "aten::native_dropout") return set(1, 0.0);
   if (name == "aten::scaled_dot_product_attention") return set(4, 0.0);
-  constexpr std::size_t kRnnDropout = 5;
-  if (name == "aten::lstm.input" || name == "aten::gru.input" || name == "aten::rnn_tanh.input" ||
-      name == "aten::rnn_relu.input") {
-    return set(kRnnDropout, 0.0);
-  }
-  return false;
+  return is_recurrent(name) && set(kRecurrentDropout, 0.0);
 }
 
 // Batch norm and instance norm take the batch's statistics and leave the running ones alone.
@@ -198,6 +193,11 @@ bool writes_input(const Program& program, const Operation& operation) {
 }
 
 }  // namespace
+
+bool is_recurrent(std::string_view operation) {
+  return operation == "aten::lstm.input" || operation == "aten::gru.input" || operation == "aten::rnn_tanh.input" ||
+         operation == "aten::rnn_relu.input";
+}
 
 bool is_tensor_name(std::string_view name) {
   constexpr std::size_t kLongest = 256;

@@ -20,6 +20,10 @@ inline constexpr std::string_view kModelInput = "input";
 // Letters, digits, "_", "." and "-", at most 256: what a name from a file may be that goes into other texts.
 bool is_tensor_name(std::string_view name);
 
+// A recurrent network's layers as one operation, and where its dropout rate and its mode are.
+bool is_recurrent(std::string_view operation);
+inline constexpr std::size_t kRecurrentDropout = 5, kRecurrentTrain = 6;
+
 // Of the text that the exporter writes: save_program()'s document with "expressions", each [part, at, argument,
 // element, factor, offset] as in NumberPlace and SizeExpression, and "output". Fails with the reason where it is no
 // such text, where verify() finds a fault, or where it calls an operator that a model has no use for: one that is not

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text/joined.h"
 #include "config/entries/slot_classes.h"
+#include "device/out_of_memory.h"
 #include "device/rng.h"
 #include "step/batch_statistics.h"
 #include "step/copied_moments.h"
@@ -159,6 +160,7 @@ base::Expected<void> restore_model(Model& model, const nlohmann::json& topology,
     for (const auto& [id, tensor] : expected) tensor.detach().copy_(saved.at(id));
     device::set_rng_state(device, rng);
   } catch (const std::exception& error) {
+    if (!device::out_of_memory_message(error).empty()) throw;
     return base::failure(std::string("its topology does not fit this configuration: ") + error.what());
   }
   return {};

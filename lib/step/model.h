@@ -48,7 +48,7 @@ inline constexpr std::string_view kRunTensors = "control.";
 inline constexpr std::string_view kAveragedTensors = "averaged.";
 
 // Makes `model`, fresh from build_model, the one that was saved; where that fails the model is of no more use. The
-// default random number generators are set last.
+// default random number generators are set last. Throws where memory is short.
 base::Expected<void> restore_model(Model& model, const nlohmann::json& topology,
                                    const std::vector<kasmina::NamedTensor>& tensors, torch::Device device);
 

@@ -4,6 +4,7 @@
 #include <c10/core/ScalarType.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "config/run_config.h"
@@ -34,14 +35,14 @@ struct StepSettings {
   double clip_norm = 0;                                   // 0 turns clipping off
   double ema_decay = 0;                                   // 0 turns the averaged parameters off
   c10::ScalarType compute_type = c10::ScalarType::Float;  // of autocast: Float (off), BFloat16, Half
-  bool keeps_loss_scale = false;                          // of a run that computed in Half before
+  std::optional<bool> has_loss_scale{};                   // as a checkpoint says; empty: in Half
   AggregationSettings aggregation;
   // What validation judges by; the step itself goes by the loss.
   config::Task task = config::Task::kClassification;
   config::Metric metric = config::Metric::kAccuracy;
   ParameterRules rules;
 
-  bool scales_loss() const { return compute_type == c10::ScalarType::Half || keeps_loss_scale; }
+  bool scales_loss() const { return has_loss_scale.value_or(compute_type == c10::ScalarType::Half); }
 };
 
 inline StepSettings step_settings(const config::RunConfig& config, c10::ScalarType compute_type) {
@@ -53,7 +54,7 @@ inline StepSettings step_settings(const config::RunConfig& config, c10::ScalarTy
           training.clip_norm,
           training.ema_decay,
           compute_type,
-          false,
+          {},
           {growth.aggregation, growth.isolation.max_cosine, config.seed, config.step.accumulation},
           config.task,
           training.metric,

@@ -49,22 +49,10 @@ std::vector<Microbatch> microbatches_of(const StepBundle& bundle, const std::str
   return microbatches;
 }
 
-bool computes_in_fp32(const SavedRun& saved) {
-  try {
-    return tolaria::run_progress_from_json(saved.image.run.at("progress")).safety.full_precision;
-  } catch (const std::exception& error) {
-    refuse(saved.path, std::string("run.json is not understood: ") + error.what());
-  }
-}
-
 // Bundles are of runs on the CPU.
 Workbench bench_of(config::RunConfig config, const SavedRun& saved) {
   config.device.kind = "cpu";
-  Workbench bench = set_up_saved(config, saved.preprocessing->shape);
-  if (computes_in_fp32(saved)) {
-    raise_precision(bench);
-    bench.model = step::build_model(bench.config, saved.preprocessing->shape, bench.settings, bench.device);
-  }
+  Workbench bench = set_up_saved(config, saved.preprocessing->shape, numerics_of(saved));
   restore(bench, saved);
   return bench;
 }

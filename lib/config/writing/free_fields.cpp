@@ -35,6 +35,7 @@ constexpr std::array<std::string_view, 15> kFree{"name",
                                                  "data.gpu_dataset"};
 
 constexpr std::array<std::string_view, 2> kDataPaths{"data.path", "data.validation_path"};
+constexpr std::string_view kDevice = "device.kind";
 constexpr std::string_view kTestPath = "data.test_path";  // no test sample is trained on
 // What it begins with; checkpoints hold the network's tensors, and the run folder its programs.
 constexpr std::array<std::string_view, 2> kHostFiles{"host.path", "host.weights"};
@@ -79,7 +80,7 @@ bool epochs_are_fixed(const RunConfig& config) {
   return cosine_ends || has_percentage || seeds_end;
 }
 
-void erase_free_fields(const RunConfig& config, ordered_json& resolved, DataPaths paths) {
+void erase_free_fields(const RunConfig& config, ordered_json& resolved, FreeAsOf version) {
   for (const auto path : kFree) erase_path(resolved, path);
   for (const auto path : kHostFiles) erase_path(resolved, path);
   erase_path(resolved, kTestPath);
@@ -94,19 +95,20 @@ void erase_free_fields(const RunConfig& config, ordered_json& resolved, DataPath
   }
   if (!host_matters(config.policy)) erase_path(resolved, "policy.host");
   if (!epochs_are_fixed(config)) resolved.erase("epochs");
-  if (paths == DataPaths::kKept) return;
+  if (version == FreeAsOf::kDeviceAndPathsKept) return;
   for (const auto path : kDataPaths) erase_path(resolved, path);
+  if (version == FreeAsOf::kNow) erase_path(resolved, kDevice);
 }
 
 std::string free_fields_text() {
   return fmt::format(
-      "{}, {} and {} if training and validation data stay the same, {} if the network stays the same, {} if its "
+      "{}, {}, {} and {} if training and validation data stay the same, {} if the network stays the same, {} if its "
       "weights stay the same, {} but for its "
       "first policy, settings of "
       "policies that do not decide, and "
       "epochs unless a cosine schedule (of seeds, too) ends with the run or policy.schedule or growth.deepen has "
       "percentages of it",
-      base::joined(kFree), base::joined(kDataPaths), kTestPath, base::joined(kHostFiles, " and "), kPolicyFile,
+      base::joined(kFree), kDevice, base::joined(kDataPaths), kTestPath, base::joined(kHostFiles, " and "), kPolicyFile,
       kEnsemble);
 }
 

@@ -29,10 +29,9 @@ ordered_json& at_path(ordered_json& root, const std::string& path) {
   return *node;
 }
 
-// Of what the numbers of a step follow from.
-std::uint64_t hash_of_training(const RunConfig& config, DataPaths paths) {
+std::uint64_t hash_of_training(const RunConfig& config, FreeAsOf version) {
   ordered_json json = resolved_json(config);
-  erase_free_fields(config, json, paths);
+  erase_free_fields(config, json, version);
   erase_earlier_behaviour(json);
   return fnv1a(json.dump());
 }
@@ -82,8 +81,10 @@ ordered_json resolved_json(const RunConfig& config) {
 
 std::uint64_t config_hash(const RunConfig& config) { return fnv1a(resolved_json(config).dump()); }
 
-std::uint64_t training_hash(const RunConfig& config) { return hash_of_training(config, DataPaths::kErased); }
+std::uint64_t training_hash(const RunConfig& config) { return hash_of_training(config, FreeAsOf::kNow); }
 
-std::uint64_t located_training_hash(const RunConfig& config) { return hash_of_training(config, DataPaths::kKept); }
+std::vector<std::uint64_t> earlier_training_hashes(const RunConfig& config) {
+  return {hash_of_training(config, FreeAsOf::kDeviceKept), hash_of_training(config, FreeAsOf::kDeviceAndPathsKept)};
+}
 
 }  // namespace esper::config

@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/run_config.h"
 
@@ -20,9 +21,9 @@ nlohmann::ordered_json resolved_json(const RunConfig& config);
 
 // FNV-1a (64 bit) of the resolved JSON, the same on every machine.
 std::uint64_t config_hash(const RunConfig& config);
-// The same without what does not change the numbers of a step (free_fields.h). A run may be resumed if this is equal.
+// The same without what a training step does not depend on (free_fields.h). A run may be resumed if this is equal.
 std::uint64_t training_hash(const RunConfig& config);
-// The same with data.path and data.validation_path, as checkpoints held it before their data could move.
-std::uint64_t located_training_hash(const RunConfig& config);
+// As checkpoints of earlier versions hold it: with device.kind, and with data.path and data.validation_path, too.
+std::vector<std::uint64_t> earlier_training_hashes(const RunConfig& config);
 
 }  // namespace esper::config

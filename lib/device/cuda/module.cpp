@@ -65,7 +65,13 @@ GpuFacts facts(int index) {
   out.capability_minor = properties.minor;
   C10_CUDA_CHECK(cudaDriverGetVersion(&out.driver_version));
   C10_CUDA_CHECK(cudaRuntimeGetVersion(&out.runtime_version));
-  read_card_memory(index, out.memory_free_bytes, out.memory_total_bytes);
+  out.memory_total_bytes = properties.totalGlobalMem;
+  try {
+    read_card_memory(index, out.memory_free_bytes, out.memory_total_bytes);
+  } catch (const c10::AcceleratorError& error) {  // the question itself takes memory there
+    if (error.get_error_code() != cudaErrorMemoryAllocation) throw;
+    cudaGetLastError();
+  }
   return out;
 }
 

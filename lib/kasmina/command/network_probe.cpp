@@ -2,6 +2,7 @@
 
 #include <torch/csrc/autograd/autograd.h>
 
+#include "device/precision.h"
 #include "kasmina/network/network_forward.h"
 #include "kasmina/seed/widening.h"
 
@@ -43,6 +44,7 @@ GraftEvidence measure_graft(const NetworkState& network, std::size_t slot, const
   if (is_widening(seed)) evidence.max_change_at_full_alpha = kMaxWideningChange;
   if (!probe.defined() || probe.numel() == 0) return evidence;
   const at::NoGradGuard no_grad;
+  const device::FullFp32 full_precision(probe.device());
   const auto output = [&] {
     return network.host.forward(probe, Mode::kEvaluate, [&](std::size_t at, const BlockOutput& from) {
       if (at == slot) return pass_seed(seed, from, Mode::kEvaluate);

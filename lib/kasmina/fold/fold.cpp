@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "device/precision.h"
 #include "kasmina/seed/composition.h"
 
 namespace esper::kasmina {
@@ -66,6 +67,7 @@ SlotMap slot_map(const Seed& seed) {
   ESPER_CHECK(check_linear(seed), "only a linear seed has a map");
   const at::NoGradGuard no_grad;
   const auto device = seed.scalars.alpha.device();
+  const device::FullFp32 full(device);
   const auto units = at::eye(seed.shape.channels, at::TensorOptions().dtype(at::kFloat).device(device));
   const auto offset = run(seed, at::zeros_like(units.narrow(0, 0, 1))).squeeze(0);
   const auto matrix = (run(seed, units) - offset).t();

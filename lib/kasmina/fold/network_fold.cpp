@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "device/precision.h"
 #include "kasmina/network/network_forward.h"
 #include "kasmina/network/network_frozen.h"
 #include "kasmina/seed/widening.h"
@@ -57,6 +58,7 @@ base::Expected<FoldPlan> plan_of(const NetworkState& network, const Slot& slot) 
 // The change of the network's output on the probe, relative to the largest, with the fold temporarily applied.
 double fold_change(const NetworkState& network, const Slot& slot, const Fold& fold, const torch::Tensor& probe) {
   const at::NoGradGuard no_grad;
+  const device::FullFp32 full(probe.device());
   const auto before = forward(network, probe, Mode::kEvaluate).to(at::kDouble);
   const ValueScope done(fold.after, fold.before);
   const auto after = network.host.forward(probe, Mode::kEvaluate, [&](std::size_t at, const BlockOutput& from) {

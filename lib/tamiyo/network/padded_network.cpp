@@ -9,6 +9,7 @@
 
 #include "device/cuda_table.h"
 #include "device/precision.h"
+#include "device/side_stream.h"
 #include "tamiyo/network/bf16_products.h"
 
 namespace esper::tamiyo {
@@ -20,7 +21,7 @@ PaddedNetwork::PaddedNetwork(const FoldedWeights& weights, const Caps& caps)
       host_output_(output_),
       forward_([this] { run_folded(weights_, graph_, output_); }) {
   if (weights.device().is_cpu()) return;
-  stream_ = device::cuda().side_stream(weights.device().index());
+  stream_ = device::side_stream(weights.device(), device::SideStream::kPolicies);
   host_output_ = at::empty(output_.sizes(), at::TensorOptions(at::kFloat).pinned_memory(true));
   // The tensors above were filled on the stream of whoever made this.
   device::current_stream(weights.device()).synchronize();

@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "base/hash.h"
 #include "config/writing/write.h"
 #include "storage/bytes.h"
@@ -24,10 +27,11 @@ std::string fingerprint(const data::Splits& data) {
 }
 
 constexpr char kOtherConfiguration[] = "it belongs to another configuration";
-// With the same data, the checkpoint may hold the hash that includes the paths.
-constexpr char kOtherPath[] =
-    ". If only data.path was changed: checkpoints of earlier versions depend on the path of their data. Restore the "
-    "data or a link at that path and resume once with it; later checkpoints do not depend on the path";
+// With the same data, the checkpoint may hold a hash of an earlier version.
+constexpr char kOtherPlace[] =
+    ". If only data.path or device.kind was changed: checkpoints of earlier versions depend on the path of their data "
+    "and on the device. Restore the data or a link at that path, and the device, and resume once with them; later "
+    "checkpoints do not depend on them";
 
 std::string path_of(const config::DataConfig& data) {
   if (data.path.empty()) return {};
@@ -51,8 +55,8 @@ bool TrainingIdentity::has_data_of(const std::string& saved) const {
 
 base::Expected<void> TrainingIdentity::check(const std::string& saved) const {
   const auto saved_configuration = saved.substr(0, saved.find('-'));
-  if (saved_configuration != configuration && saved_configuration != located) {
-    return base::failure(fmt::format("{}{}", kOtherConfiguration, has_data_of(saved) ? kOtherPath : ""));
+  if (saved_configuration != configuration && std::ranges::count(earlier, saved_configuration) == 0) {
+    return base::failure(fmt::format("{}{}", kOtherConfiguration, has_data_of(saved) ? kOtherPlace : ""));
   }
   if (!has_data_of(saved)) {
     return base::failure(fmt::format("the data{} differ from its training data{}", data_path, data_hint));
@@ -61,8 +65,10 @@ base::Expected<void> TrainingIdentity::check(const std::string& saved) const {
 }
 
 TrainingIdentity training_identity(const config::RunConfig& config, const data::Splits& data) {
-  return {base::hash_text(config::training_hash(config)), base::hash_text(config::located_training_hash(config)),
-          fingerprint(data), path_of(config.data), hint_of(config.data)};
+  std::vector<std::string> earlier;
+  for (const std::uint64_t hash : config::earlier_training_hashes(config)) earlier.push_back(base::hash_text(hash));
+  return {base::hash_text(config::training_hash(config)), std::move(earlier), fingerprint(data), path_of(config.data),
+          hint_of(config.data)};
 }
 
 }  // namespace esper::tolaria

@@ -3,6 +3,7 @@
 // run whose files were moved can be resumed.
 
 #include <string>
+#include <vector>
 
 #include "base/expected.h"
 #include "config/run_config.h"
@@ -11,11 +12,11 @@
 namespace esper::tolaria {
 
 struct TrainingIdentity {
-  std::string configuration;  // hash of the configuration without the data's paths
-  std::string located;        // the same with the paths: the value in older checkpoints
-  std::string data;           // fingerprint: hash of every sample and target of training and validation part
-  std::string data_path;      // for messages
-  std::string data_hint;      // likewise: what may have changed the data
+  std::string configuration;         // config::training_hash()
+  std::vector<std::string> earlier;  // the same as checkpoints of earlier versions hold it
+  std::string data;                  // fingerprint: hash of every sample and target of training and validation part
+  std::string data_path;             // for messages
+  std::string data_hint;             // likewise: what may have changed the data
 
   // The text stored in checkpoints: "<configuration>-<data>".
   std::string text() const { return configuration + "-" + data; }

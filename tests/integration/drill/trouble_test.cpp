@@ -206,6 +206,8 @@ TEST_CASE("a run in bf16 or fp16 goes on in fp32, and stays there when it is res
   CHECK(enabled.front() == 1);  // the first epoch ended well
   CHECK(std::ranges::count(enabled, 1.0) == 1);
   CHECK_THAT(contents_of(room.run("raised") / "config.yaml"), ContainsSubstring("precision: " + precision));
+  const auto measured = json_of(run_esper({"evaluate", room.run("raised").string(), "--json"}))["validation"];
+  CHECK(measured["loss"] == read_json(room.run("raised") / "summary.json")["validation"]["loss"]);
 }
 
 TEST_CASE("a run that goes back to its beginning, in another precision, can be killed there and is resumed") {

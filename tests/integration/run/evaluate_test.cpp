@@ -62,6 +62,23 @@ TEST_CASE("evaluate gives the run's own validation figures, to the last digit") 
   CHECK_THAT(text.out, ContainsSubstring(newest) && ContainsSubstring("part: validation\nvalidation loss"));
 }
 
+TEST_CASE("a network is measured in another precision than its run had, whatever it had") {
+  const std::string precision = GENERATE("fp16", "fp32");
+  CAPTURE(precision);
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  const Words assignments = perceptron() + Words{"device.precision=" + precision, "epochs=2", "growth.enabled=false"};
+  REQUIRE(train(config, room.run("run"), assignments).exit_code == 0);
+  const std::string run = room.run("run");
+  const auto measured_in = [&](const std::string& other) {
+    return figures_of(run_esper({"evaluate", run, "--json", "--set", "device.precision=" + other}));
+  };
+  const json half = measured_in("fp16"), full = measured_in("fp32");
+  CHECK((precision == "fp16" ? half : full) == read_json(run + "/summary.json")["validation"]);
+  CHECK(half != full);
+  CHECK(std::abs(half["loss"].get<double>() - full["loss"].get<double>()) < 0.02);
+}
+
 TEST_CASE("the best checkpoint is the one of the best epoch") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());

@@ -108,6 +108,14 @@ TEST_CASE("a network over tokens is exported with and without a vocabulary of wo
   }
 }
 
+TEST_CASE("a run that scaled its loss is exported like any other") {
+  const RunRoom room;
+  const auto run = room.run("half").string();
+  const Words settings{"epochs=1", "device.precision=fp16", "growth.enabled=false"};
+  REQUIRE(train(ESPER_SOURCE_DIR "/configs/drill/run/digits_quick.yaml", run, settings).exit_code == 0);
+  require_agreement(run_esper({"export", run, "--format", "pytorch", "--out", run + "-torch", "--json"}));
+}
+
 TEST_CASE("an export replaces an export on request, and nothing else") {
   const TrainedRoom trained;
   REQUIRE(trained.write("safetensors", "out").exit_code == 0);

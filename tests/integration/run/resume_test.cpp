@@ -63,6 +63,21 @@ void check_resumed(const RunRoom& room, const fs::path& run, const std::string& 
   fs::remove_all(copy.parent_path());
 }
 
+// Into each checkpoint, as an earlier version wrote it.
+void write_training_hash(const fs::path& run, const esper::config::RunConfig& config, std::uint64_t hash) {
+  const auto now = esper::base::hash_text(esper::config::training_hash(config)), before = esper::base::hash_text(hash);
+  REQUIRE(now != before);
+  for (const auto& name : checkpoints_of(run)) {
+    const auto manifest = run / "checkpoints" / name / "manifest.json";
+    auto contents = esper::storage::parse_manifest(contents_of(manifest));
+    REQUIRE(contents);
+    std::string saved = contents->fields.at("training_hash");
+    REQUIRE(saved.starts_with(now + "-"));
+    contents->fields["training_hash"] = saved.replace(0, now.size(), before);
+    std::ofstream(manifest, std::ios::binary) << esper::storage::manifest_text(*contents);
+  }
+}
+
 }  // namespace
 
 TEST_CASE("a run resumed in any stage of its seeds ends as if it had never stopped") {
@@ -159,24 +174,31 @@ TEST_CASE("a run whose data was moved goes on, and other data is refused by name
   CHECK_THAT(unlike.out + unlike.err, ContainsSubstring("the data in " + changed + " differ from its training data"));
 }
 
+TEST_CASE("a run goes on where another device is named, and a checkpoint that knows its device on that one") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("run"), {"epochs=2"}).exit_code == 0);  // on the CPU
+  const auto finished = resume(room.run("run"), {"epochs=3", "device.kind=auto"});
+  INFO(finished.err);
+  CHECK(finished.exit_code == 0);
+  CHECK_THAT(contents_of(room.run("run") / "config.yaml"), ContainsSubstring("kind: \"auto\""));
+
+  REQUIRE(train(config, room.run("old"), {"epochs=2"}).exit_code == 0);
+  const auto run_config = esper::config::load_run_config(room.run("old") / "config.yaml");
+  write_training_hash(room.run("old"), run_config, esper::config::earlier_training_hashes(run_config)[0]);
+  const auto refused = resume(room.run("old"), {"epochs=3", "device.kind=auto"});
+  CHECK(refused.exit_code == 5);
+  CHECK_THAT(refused.out + refused.err, ContainsSubstring("and the device"));
+  CHECK(resume(room.run("old"), {"epochs=3"}).exit_code == 0);
+  CHECK(resume(room.run("old"), {"epochs=4", "device.kind=auto"}).exit_code == 0);
+}
+
 TEST_CASE("a checkpoint that was saved with its data's path in the hash is taken where the path is the same") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
   REQUIRE(train(config, room.run("old"), {"epochs=2"}).exit_code == 0);
   const auto run_config = esper::config::load_run_config(room.run("old") / "config.yaml");
-  using namespace esper::base;
-  using namespace esper::config;
-  const auto now = hash_text(training_hash(run_config)), before = hash_text(located_training_hash(run_config));
-  REQUIRE(now != before);
-  for (const auto& name : checkpoints_of(room.run("old"))) {
-    const auto manifest = room.run("old") / "checkpoints" / name / "manifest.json";
-    auto contents = esper::storage::parse_manifest(contents_of(manifest));
-    REQUIRE(contents);
-    std::string saved = contents->fields.at("training_hash");
-    REQUIRE(saved.starts_with(now + "-"));
-    contents->fields["training_hash"] = saved.replace(0, now.size(), before);
-    std::ofstream(manifest, std::ios::binary) << esper::storage::manifest_text(*contents);
-  }
+  write_training_hash(room.run("old"), run_config, esper::config::earlier_training_hashes(run_config)[1]);
   fs::create_directories(room.run("moved").parent_path());
   fs::copy(room.run("old"), room.run("moved"), fs::copy_options::recursive);
   const auto elsewhere = room.write("moved.csv.gz", contents_of(ESPER_SOURCE_DIR "/data/digits/digits.csv.gz"));
@@ -184,7 +206,7 @@ TEST_CASE("a checkpoint that was saved with its data's path in the hash is taken
   CHECK(refused.exit_code == 5);
   CHECK_THAT(refused.out + refused.err, ContainsSubstring("another configuration") &&
                                             ContainsSubstring("Restore the data") &&
-                                            ContainsSubstring("resume once with it"));
+                                            ContainsSubstring("resume once with them"));
   const auto finished = resume(room.run("old"), {"epochs=3"});
   INFO(finished.out << finished.err);
   CHECK(finished.exit_code == 0);

@@ -93,8 +93,9 @@ TEST_CASE("each field changes the hash, and only some leave the training hash al
     const std::string top = row.path.substr(0, row.path.find('.'));
     const std::set<std::string> free_sections{"name", "runs_dir", "epochs", "safety", "telemetry", "checkpoint"};
     const std::set<std::string> free_fields{
-        "data.path", "data.validation_path", "data.test_path", "data.workers", "data.prefetch", "data.pin_memory",
-        "data.persistent_workers", "data.gpu_prefetch", "data.gpu_dataset", "host.path", "host.weights",
+        "device.kind", "data.path", "data.validation_path", "data.test_path", "data.workers", "data.prefetch",
+        "data.pin_memory", "data.persistent_workers", "data.gpu_prefetch", "data.gpu_dataset", "host.path",
+        "host.weights",
         // The heuristic decides.
         "policy.periodic.every_epochs", "policy.random.probability", "policy.random.seed", "policy.schedule",
         "policy.recovery_evaluations", "policy.file", "policy.ensemble", "policy.command"};
@@ -107,8 +108,11 @@ TEST_CASE("each field changes the hash, and only some leave the training hash al
     CHECK(config_hash(config) != config_hash(defaults));
     CHECK((training_hash(config) == training_hash(defaults)) == free);
     CHECK((is_called_free(row, top) == free || top == "policy"));
+    const bool device = row.path == "device.kind";
     const bool place = row.path == "data.path" || row.path == "data.validation_path";
-    CHECK((located_training_hash(config) == located_training_hash(defaults)) == (free && !place));
+    const auto of_these = earlier_training_hashes(config), of_defaults = earlier_training_hashes(defaults);
+    CHECK((of_these[0] == of_defaults[0]) == (free && !device));
+    CHECK((of_these[1] == of_defaults[1]) == (free && !device && !place));
     config = before;
   }
   CHECK(config_hash(config) == config_hash(defaults));

@@ -5,16 +5,21 @@
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/eye.h>
+#include <ATen/record_function.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "base/error.h"
+#include "device/precision.h"
 #include "kasmina/change.h"
 #include "kasmina/command/stage_move.h"
 #include "kasmina/network/network_seeds.h"
 #include "kasmina/slot/topology.h"
+#include "support/reduced_fp32.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina::fold_test {
@@ -172,6 +177,47 @@ TEST_CASE("a pointwise seed becomes part of the next convolution, padding and al
     check_folded(first, "r0c0", "pointwise", "host.block1.conv");
     check_folded(last, "r0c1", "pointwise", "host.head");
   }
+}
+
+// Whether a product was computed while the device may shorten float32.
+class ShortenedProducts {
+ public:
+  ShortenedProducts() {
+    seen_ = false;
+    handle_ =
+        at::addGlobalCallback(at::RecordFunctionCallback(look).scopes({at::RecordScope::FUNCTION}).needsInputs(true));
+  }
+  ~ShortenedProducts() { at::removeCallback(handle_); }
+  ShortenedProducts(const ShortenedProducts&) = delete;
+  static bool seen() { return seen_; }
+
+ private:
+  static std::unique_ptr<at::ObserverContext> look(const at::RecordFunction& call) {
+    const std::string_view name = call.name();
+    const bool product = name == "aten::linear" || name == "aten::convolution" || name == "aten::mm";
+    if (!product || !device::uses_reduced_fp32(torch::kCPU)) return nullptr;
+    seen_ = seen_ || call.inputs()[0].toTensor().scalar_type() == at::kFloat;
+    return nullptr;
+  }
+  inline static bool seen_ = false;
+  at::CallbackHandle handle_{};
+};
+
+// Shortened, the layer's products differ by more than a thousandth from the seed's and the layer's.
+TEST_CASE("what a change does to the network is measured in full float32") {
+  const test::ReducedFp32 reduced;
+  auto born = mlp(), folded = mlp();
+  folded.bring_to_trial("r0c0", "linear");
+  {
+    const ShortenedProducts watch;
+    born.output();
+    REQUIRE(watch.seen());
+  }
+  const ShortenedProducts watch;
+  REQUIRE_FALSE(Growing::rejected(born.issue(SeedOperation::kGerminate, "r0c0", "linear")));
+  CHECK_FALSE(watch.seen());
+  REQUIRE(folded.issue(SeedOperation::kFossilize).back().kind == Kind::kFold);
+  CHECK_FALSE(watch.seen());
 }
 
 TEST_CASE("the network goes on learning where a seed was folded") {

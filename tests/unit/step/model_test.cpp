@@ -3,9 +3,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <exception>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "device/out_of_memory.h"
 #include "leyline/seed_command.h"
+#include "support/failing_allocator.h"
 #include "support/lane_cases.h"
 
 namespace esper::test::model_test {
@@ -63,6 +67,34 @@ TEST_CASE("a seed's optimizer starts when its training does") {
   step::follow_training_gates(*model);  // the gate is open already
   CHECK(seed().step.item<float>() == 3);
   CHECK(seed().first_moments.flat.abs().max().item<float>() > 0);
+}
+
+TEST_CASE("memory that is short while a checkpoint is loaded is no fault of the checkpoint") {
+  LaneCase c = lane_case("short", config::HostKind::kMlp, leyline::features_shape(6, 5), 4);
+  const auto model = make_model(c);
+  REQUIRE(model->network.apply(leyline::germination("c1", "r0c0", "mlp"), at::randn({4, 6})).back().kind !=
+          kasmina::LifecycleEvent::Kind::kCommandRejected);
+  step::follow_structure(*model);
+  const auto topology = model->network.save_topology();
+  const auto tensors = step::all_tensors(*model, torch::kCPU);
+  auto& memory = FailingAllocator::instance();
+  int failed = 0;
+  for (bool done = false; !done;) {
+    const auto fresh = make_model(c);
+    memory.fail_at(failed + 1);
+    try {
+      const auto restored = step::restore_model(*fresh, topology, tensors, torch::kCPU);
+      done = !memory.fired();
+      INFO(failed << ": " << restored.error_or(""));
+      CHECK(done);
+      CHECK(restored);
+    } catch (const std::exception& error) {
+      CHECK(memory.fired());
+      CHECK_FALSE(device::out_of_memory_message(error).empty());
+    }
+    ++failed;
+  }
+  CHECK(failed > 10);
 }
 
 }  // namespace esper::test::model_test

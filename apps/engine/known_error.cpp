@@ -1,0 +1,29 @@
+#include "engine/known_error.h"
+
+#include <c10/util/Exception.h>
+#include <fmt/core.h>
+
+#include "device/out_of_memory.h"
+#include "device/settings.h"
+
+namespace esper::engine {
+
+using base::Error;
+using base::ExitCode;
+
+std::optional<Error> known_error(const std::exception& error) {
+  if (const auto* known = dynamic_cast<const Error*>(&error)) return *known;
+  if (const std::string lack = device::out_of_memory_message(error); !lack.empty()) {
+    return Error(ExitCode::kResources, lack + "; use a smaller host or data.batch_size");
+  }
+  if (const std::string name = device::nondeterministic_operator(error); !name.empty()) {
+    return Error(ExitCode::kConfig,
+                 fmt::format("device.deterministic: {} has no deterministic implementation on this device; with "
+                             "--set device.deterministic=false it runs, and repeated runs differ in their last bits",
+                             name));
+  }
+  const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
+  return of_torch != nullptr ? std::optional(Error(ExitCode::kBug, of_torch->what_without_backtrace())) : std::nullopt;
+}
+
+}  // namespace esper::engine
