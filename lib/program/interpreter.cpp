@@ -37,6 +37,14 @@ bool hides_random_state(const Operation& operation, const std::vector<c10::IValu
          arguments[kRecurrentDropout].toDouble() > 0 && arguments[kRecurrentTrain].toBool();
 }
 
+constexpr std::size_t kNormMean = 3, kNormVariance = 4, kNormTraining = 5;
+
+// One value per channel has no variance, and the running one would become NaN. PyTorch refuses such a batch in Python.
+void spare_statistics(std::vector<c10::IValue>& arguments) {
+  const at::Tensor& x = arguments[0].toTensor();
+  if (x.numel() == x.size(1)) arguments[kNormMean] = arguments[kNormVariance] = c10::IValue();
+}
+
 // While it lives operators are computed by torch's own kernels, in all threads of the process.
 class CudnnOff {
  public:
@@ -74,7 +82,7 @@ Interpreter::Call Interpreter::prepare(const SymbolicProgram& body, std::size_t 
   const Operation& operation = body.program.operations[at];
   const auto op = find_operator(operation.name);
   ESPER_CHECK(op, "this torch has no " + operation.name);
-  Call call{*op, {}, {}, operation.results, {}, false};
+  Call call{*op, {}, {}, operation.results, {}, false, false};
   for (std::size_t a = 0; a < operation.arguments.size(); ++a) {
     const Argument argument = on_device(operation.arguments[a], device);
     Patch patch{a, argument, &op->schema().arguments()[a], {}};
@@ -88,6 +96,7 @@ Interpreter::Call Interpreter::prepare(const SymbolicProgram& body, std::size_t 
     if (varies) call.patches.push_back(std::move(patch));
   }
   call.without_cudnn = hides_random_state(operation, call.arguments, device);
+  call.is_training_norm = operation.name == "aten::batch_norm" && operation.arguments[kNormTraining] == Argument(true);
   return call;
 }
 
@@ -135,6 +144,7 @@ void Interpreter::run(Values& values, std::size_t from, std::size_t to, std::int
     const Call& call = calls_[i];
     stack = call.arguments;
     for (const Patch& patch : call.patches) stack[patch.argument] = patched(patch, values, n);
+    if (call.is_training_norm) spare_statistics(stack);
     std::optional<CudnnOff> without_cudnn;
     if (call.without_cudnn) without_cudnn.emplace();
     call.op.callBoxed(stack);

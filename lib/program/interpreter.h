@@ -45,6 +45,7 @@ class Interpreter {
     std::vector<Argument> results;
     std::vector<ValueId> dead_after;
     bool without_cudnn = false;
+    bool is_training_norm = false;  // aten::batch_norm with the batch's statistics
   };
 
   Call prepare(const SymbolicProgram& body, std::size_t at, c10::Device device) const;

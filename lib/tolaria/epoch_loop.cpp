@@ -225,7 +225,11 @@ std::optional<RunOutcome> EpochLoop::undo_trouble(StepMetrics& metrics, Measurem
   if (!good_state.has_growing_seeds() || !good_state.put_back(reason)) return safety_.fail_epoch(reason);
   held_.hold_restored(good_state.kept_progress());
   if (bad_step) write_bundle(std::move(*bad_step));
-  good_state.measure_again(reason, metrics, measured);
+  if (!good_state.measure_again(reason, metrics, measured)) {
+    held_.go_back();
+    safety_.return_to_good_state();
+    return end_.interrupted();
+  }
   reason = divergence(metrics, measured, run_.model);
   return reason.empty() ? std::nullopt : std::optional(safety_.fail_epoch(reason));
 }

@@ -18,6 +18,7 @@
 #include "device/failing_memory.h"
 #include "device/out_of_memory.h"
 #include "kasmina/network/network_seeds.h"
+#include "tolaria/run/microbatch_parts.h"
 
 namespace esper::tolaria {
 
@@ -28,18 +29,6 @@ using When = StepWatch::When;
 namespace {
 
 constexpr auto kDrillDelay = std::chrono::seconds(2);
-
-// The same samples in smaller microbatches: the step's loss is the mean over all of them, whatever their sizes.
-std::vector<Microbatch> split(const std::vector<Microbatch>& microbatches, std::int64_t parts) {
-  std::vector<Microbatch> smaller;
-  for (const auto& [inputs, targets] : microbatches) {
-    const auto of_inputs = inputs.tensor_split(std::min(parts, inputs.size(0)));
-    const auto of_targets = targets.tensor_split(std::min(parts, inputs.size(0)));
-    for (std::size_t i = 0; i < of_inputs.size(); ++i)
-      smaller.push_back({of_inputs[i].contiguous(), of_targets[i].contiguous()});
-  }
-  return smaller;
-}
 
 // For a drill.
 void spoil(std::vector<Microbatch>& microbatches) {
@@ -90,7 +79,7 @@ std::optional<BadStep> EpochTrainer::train_step(const std::vector<Microbatch>& m
   try {
     const std::int64_t parts = run_.progress.safety.parts_at(run_.progress.step);
     if (parts == 1) return run_step(microbatches, microbatches, steps_left);
-    return run_step(microbatches, split(microbatches, parts), steps_left);
+    return run_step(microbatches, in_parts(microbatches, parts), steps_left);
   } catch (const std::exception& error) {
     const std::string reason = device::out_of_memory_message(error);
     if (reason.empty()) throw;

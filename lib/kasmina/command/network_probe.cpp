@@ -1,5 +1,6 @@
 #include "kasmina/command/network_probe.h"
 
+#include <ATen/ops/softplus.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include "device/precision.h"
@@ -18,6 +19,13 @@ double l2_norm(const std::vector<torch::Tensor>& gradients) {
     if (gradient.defined()) norms.push_back(at::linalg_vector_norm(gradient));
   }
   return norms.empty() ? 0.0 : at::linalg_vector_norm(at::stack(norms)).item<double>();
+}
+
+// The cross entropy of the first class, whatever the output means: its gradient is zero nowhere. One output alone is
+// the first of two classes; the other's is zero.
+torch::Tensor probe_loss(const torch::Tensor& output) {
+  if (output.size(-1) == 1) return at::softplus(-output).mean();
+  return (output.logsumexp(-1) - output.select(-1, 0)).mean();
 }
 
 // Sets a seed's scalars to those of another stage while it lives.
@@ -81,8 +89,7 @@ GradientEvidence measure_gradient(const NetworkState& network, const Slot& slot,
   auto in_training = scalar_values({Stage::kTraining, seed.training, alpha}, network.growth);
   if (seed.training == config::SeedTraining::kShadow) in_training.alpha = 1;  // as in its own forward
   const StageScope as_in_training(seed.scalars, in_training, scalar_values(seed, slot.stage, network.growth));
-  const auto output = forward(network, probe, Mode::kEvaluate);
-  const auto loss = (output.logsumexp(-1) - output.select(-1, 0)).mean();
+  const auto loss = probe_loss(forward(network, probe, Mode::kEvaluate));
   if (loss.requires_grad()) {
     evidence.gradient_norm = l2_norm(torch::autograd::grad({loss}, parameters, {}, std::nullopt, false, true));
   }

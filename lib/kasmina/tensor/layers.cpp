@@ -72,7 +72,9 @@ torch::Tensor BatchNorm2d::operator()(const torch::Tensor& x, Mode mode) const {
     return at::batch_norm(x, weight, bias, mean, var, is_training(mode), kBatchNormMomentum, kNormEps,
                           /*cudnn_enabled=*/true);
   };
-  if (mode == Mode::kTrainReadOnly) return normalise({}, {});
+  // One value has no variance, so the running one would become NaN.
+  const bool has_variance = x.numel() > x.size(1);
+  if (mode == Mode::kTrainReadOnly || (is_training(mode) && !has_variance)) return normalise({}, {});
   if (is_training(mode)) num_batches_tracked.add_(1);
   return normalise(running_mean, running_var);
 }

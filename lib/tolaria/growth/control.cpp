@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "base/interrupt.h"
@@ -17,6 +18,7 @@
 #include "tolaria/evaluation/validation_pass.h"
 #include "tolaria/growth/worth.h"
 #include "tolaria/run/batch_source.h"
+#include "tolaria/run/microbatch_parts.h"
 #include "tolaria/run/step_setup.h"
 
 namespace esper::tolaria {
@@ -59,9 +61,10 @@ class ControlTrainer {
     std::vector<Microbatch> microbatches;
     for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
       const std::int64_t step = first_step_ + steps_;
-      setup_.prepare(step, safety_.rate_factor(step), microbatches);
+      const auto used = in_parts(microbatches, safety_.parts_at(step));
+      setup_.prepare(step, safety_.rate_factor(step), used);
       ++steps_;
-      step::train_step(model_.state, model_.settings, microbatches, forward_);
+      step::train_step(model_.state, model_.settings, used, forward_);
       if (base::Interrupt::requested() != 0) return false;
     }
     return base::Interrupt::requested() == 0;
@@ -131,6 +134,13 @@ void train(const Evaluation& evaluation, const RunProgress& progress, std::uint3
   done.end = End::kTrained;
 }
 
+// Until the host learns in other places: a control stays as it is.
+double epochs_until_unfrozen(const RunFacts& facts, const RunProgress& progress) {
+  const auto& host = facts.config.host;
+  const auto left = static_cast<double>(host.unfreeze_epoch) - progress.epoch;
+  return host.freeze.empty() || left <= 0 ? std::numeric_limits<double>::infinity() : left;
+}
+
 }  // namespace
 
 base::Expected<std::uint32_t, NoControl> control_length(const RunFacts& facts, const RunProgress& progress) {
@@ -148,8 +158,8 @@ base::Expected<std::uint32_t, NoControl> control_length(const RunFacts& facts, c
                     "growth.gates.evidence",
                     config.growth.control.budget, std::max(left, 0.0), per_epoch)});
   }
-  return static_cast<std::uint32_t>(
-      std::min({affordable, epochs_left, static_cast<double>(config.growth.control.epochs)}));
+  return static_cast<std::uint32_t>(std::min({affordable, epochs_left, epochs_until_unfrozen(facts, progress),
+                                              static_cast<double>(config.growth.control.epochs)}));
 }
 
 base::Expected<std::uint32_t, NoControl> check_control(const RunFacts& facts, const RunProgress& progress,

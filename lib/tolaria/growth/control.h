@@ -18,8 +18,8 @@ struct NoControl {
 };
 
 // How many epochs a control may train that begins where the run stands, at least 1: the least of growth.control.epochs,
-// what growth.control.budget leaves, and the epochs left in the run. It depends on steps alone, never on time, so that
-// a resumed run decides alike.
+// what growth.control.budget leaves, the epochs left in the run, and those until host.unfreeze_epoch. It depends on
+// steps alone, never on time, so that a resumed run decides alike.
 base::Expected<std::uint32_t, NoControl> control_length(const RunFacts& facts, const RunProgress& progress);
 // The same, and that no seed is growing: it would change within the horizon, while it stays as it is in the control, so
 // that they would differ by more than the seed in question.

@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "config/facts/metric_facts.h"
 #include "device/facts.h"
+#include "kasmina/network/network_tensors.h"
 #include "kasmina/seed/lifecycle.h"
 #include "leyline/telemetry.h"
 #include "tolaria/evaluation/counterfactual_report.h"
@@ -38,14 +39,6 @@ std::size_t count_active(const std::vector<SeedState>& seeds) {
       std::ranges::count_if(seeds, [](const SeedState& seed) { return is_active(seed.stage); }));
 }
 
-std::int64_t count_parameters(const kasmina::Network& network) {
-  std::int64_t total = 0;
-  for (const auto& group : network.parameter_groups()) {
-    for (const auto& parameter : group.parameters) total += parameter.tensor.numel();
-  }
-  return total;
-}
-
 void add_training(std::vector<MetricValue>& out, const RunView& run, const EpochResults& results) {
   const auto& [steps, measured, trained, is_last] = results;
   const RunProgress& progress = run.progress;
@@ -57,7 +50,8 @@ void add_training(std::vector<MetricValue>& out, const RunView& run, const Epoch
   out.push_back(metric("tolaria.training.gradient_norm"_metric, steps.gradient_norm));
   out.push_back(metric("tolaria.training.samples_per_s"_metric, trained.samples_per_s()));
   out.push_back(metric("tolaria.training.steps_total"_metric, static_cast<double>(progress.step)));
-  out.push_back(metric("tolaria.training.params"_metric, static_cast<double>(count_parameters(run.model.network))));
+  out.push_back(metric("tolaria.training.params"_metric,
+                       static_cast<double>(kasmina::num_parameters_of(run.model.network.state()))));
   out.push_back(metric("tolaria.loader.wait_ms"_metric, trained.loader_wait_ms));
   out.push_back(metric("tolaria.loader.skipped_samples_total"_metric, static_cast<double>(run.facts.skipped_samples)));
   out.push_back(metric("tolaria.grad_agg.microbatches_total"_metric,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/names.h"
+#include "kasmina/network/network_tensors.h"
 #include "leyline/telemetry.h"
 
 namespace esper::tolaria {
@@ -26,11 +27,10 @@ struct ParameterCount {
 };
 
 ParameterCount count_host_and_all(const kasmina::Network& network) {
-  ParameterCount count;
+  ParameterCount count{0, static_cast<double>(kasmina::num_parameters_of(network.state()))};
   for (const auto& group : network.parameter_groups()) {
     double elements = 0;
     for (const auto& parameter : group.parameters) elements += static_cast<double>(parameter.tensor.numel());
-    count.all += elements;
     if (group.owner == kasmina::kHostOwner) count.host += elements;
   }
   return count;

@@ -118,7 +118,7 @@ void SafetyRecord::apply(const ReactionRecord& reaction) {
   reactions = reaction.number;
   const bool is_search = reaction.reaction == Reaction::kSearch;
   searches = is_search ? searches + 1 : 0;
-  failed_epochs += is_search ? 0 : 1;
+  failed_epochs += fails_epoch(reaction.reaction) ? 1 : 0;
   switch (reaction.reaction) {
     case Reaction::kSearch:
       search_until = static_cast<std::int64_t>(reaction.value);

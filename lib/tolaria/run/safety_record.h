@@ -33,6 +33,11 @@ constexpr auto names(Reaction) {
                     std::pair{R::kStop, "stop"}};
 }
 
+// The other reactions keep the epoch, but for a batch that is passed over or computed in parts.
+constexpr bool fails_epoch(Reaction reaction) {
+  return reaction == Reaction::kLowerRate || reaction == Reaction::kFullPrecision;
+}
+
 // One reaction of a run, but kStop.
 struct ReactionRecord {
   std::int64_t number = 0;  // from 1, in the order of the run's reactions

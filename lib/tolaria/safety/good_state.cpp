@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/fault.h"
+#include "base/signal_point.h"
 #include "base/text/rounding.h"
 #include "device/out_of_memory.h"
 #include "kasmina/network/alpha_override.h"
@@ -34,22 +35,15 @@ using namespace leyline::literals;
 
 constexpr auto kDrillDelay = std::chrono::milliseconds(200);
 
-// Evaluates the network without the seeds: at alpha 0 a finite one adds exactly nothing. If a signal ends the pass, the
-// previous epoch's values apply, or without those, the values of the samples so far.
-ValidationResult validate_without(const std::vector<std::string>& seeds, const Evaluation& evaluation,
-                                  const RunProgress& progress) {
+// Evaluates the network without the seeds: at alpha 0 a finite one adds exactly nothing.
+ValidationResult validate_without(const std::vector<std::string>& seeds, const Evaluation& evaluation) {
   const auto& [model, loader, train, facts, ledger, forward] = evaluation;
   const LedgerScope validating(ledger, Owner::kValidation);
+  base::fault::signal_point("tolaria.validating");
   std::deque<kasmina::AlphaOverride> silent;
   for (const auto& id : seeds) silent.emplace_back(model.network.state(), id, 0.0);
   const AveragedModel averaged(model, train, facts.config, facts.device);
-  ValidationResult result = validation_pass(model, loader, facts.device);
-  if (result.complete || !progress.validation) return result;
-  result.loss = progress.validation->loss;
-  result.score = progress.validation->score;
-  result.figures = {};
-  result.figures.by_metric = progress.validation->by_metric;
-  return result;
+  return validation_pass(model, loader, facts.device);
 }
 
 // The previous epoch's values, for the steps of this one.
@@ -154,7 +148,7 @@ void GoodState::report_return(const Return& made) {
   emergency_.late_rollback(figures_.latency_ms, progress_.safety.failed_epochs);
 }
 
-void GoodState::measure_again(const std::string& reason, StepMetrics& metrics, Measurements& measured) {
+bool GoodState::measure_again(const std::string& reason, StepMetrics& metrics, Measurements& measured) {
   {
     const LedgerScope restoring(evaluation_.ledger, Owner::kRollback);
     read_metrics(evaluation_.model.state);  // a copy from within an epoch holds its partial sums
@@ -163,10 +157,12 @@ void GoodState::measure_again(const std::string& reason, StepMetrics& metrics, M
   measured = {};
   measured.undone = reason + " while it grew";
   measured.undone_seeds = suspects(evaluation_, progress_);
-  measured.running = validate_without(measured.undone_seeds, evaluation_, progress_);
-  if (std::isfinite(measured.running.loss) && loss_explosion(measured).empty()) return;
+  measured.running = validate_without(measured.undone_seeds, evaluation_);
+  if (!measured.running.complete) return false;
+  if (std::isfinite(measured.running.loss) && loss_explosion(measured).empty()) return true;
   measured.undone_seeds = kasmina::growing_seeds(evaluation_.model.network.state());
-  measured.running = validate_without(measured.undone_seeds, evaluation_, progress_);
+  measured.running = validate_without(measured.undone_seeds, evaluation_);
+  return measured.running.complete;
 }
 
 }  // namespace esper::tolaria

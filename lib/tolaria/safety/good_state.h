@@ -63,8 +63,9 @@ class GoodState {
   // There is nothing to go back to.
   void report_failure(const std::string& reason, const std::string& detail);
   // After put_back(): the epoch ends with the restored state. `metrics` and `measured` become those of that state
-  // without the seeds that are suspected, `measured.undone_seeds`; `measured.undone` gives the reason.
-  void measure_again(const std::string& reason, step::StepMetrics& metrics, Measurements& measured);
+  // without the seeds that are suspected, `measured.undone_seeds`; `measured.undone` gives the reason. False if a
+  // signal ended it: then they are of no use.
+  bool measure_again(const std::string& reason, step::StepMetrics& metrics, Measurements& measured);
 
   const RollbackFigures& figures() const { return figures_; }
   // The run was composed anew in this process: its counts go on.

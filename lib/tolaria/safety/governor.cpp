@@ -1,5 +1,7 @@
 #include "tolaria/safety/governor.h"
 
+#include <algorithm>
+
 namespace esper::tolaria {
 namespace {
 
@@ -10,7 +12,7 @@ Reaction reaction_to(const BadStep& bad, const SafetyRecord& record, const React
   const auto& [config, microbatch, computes_in_fp32, epoch_end] = limits;
   const std::int64_t until = bad.trouble == Trouble::kBadEpoch ? bad.step : epoch_end - 1;
   if (bad.trouble == Trouble::kOutOfMemory) {
-    return 2 * record.parts_at(bad.step) <= microbatch ? Reaction::kSplitBatches : Reaction::kStop;
+    return record.parts_at(bad.step) < microbatch ? Reaction::kSplitBatches : Reaction::kStop;
   }
   if (bad.trouble == Trouble::kUnknownStep && config.may_react() && record.searches < kMostSearches)
     return Reaction::kSearch;
@@ -25,7 +27,9 @@ Reaction reaction_to(const BadStep& bad, const SafetyRecord& record, const React
 ReactionRecord next_reaction(const BadStep& bad, const SafetyRecord& record, const ReactionLimits& limits) {
   ReactionRecord next{record.reactions + 1, reaction_to(bad, record, limits), bad.step, 0};
   if (next.reaction == Reaction::kLowerRate) next.value = limits.config.rate_cut;
-  if (next.reaction == Reaction::kSplitBatches) next.value = 2.0 * static_cast<double>(record.parts_at(bad.step));
+  if (next.reaction == Reaction::kSplitBatches) {
+    next.value = static_cast<double>(std::min(2 * record.parts_at(bad.step), limits.microbatch));
+  }
   if (next.reaction == Reaction::kSearch) next.value = static_cast<double>(bad.before);
   return next;
 }

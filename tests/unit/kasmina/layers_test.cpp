@@ -54,6 +54,18 @@ TEST_CASE("convolution equals torch.nn.Conv2d, grouped too") {
   }
 }
 
+TEST_CASE("one value in a channel moves no running statistic of a batch norm: it has no variance") {
+  Fixture f;
+  const BatchNorm2d norm = make_batch_norm(f.scope, 4);
+  norm(at::randn({1, 4, 1, 1}), Mode::kTrain);
+  CHECK(norm.running_var.equal(at::ones({4})));
+  CHECK(norm.running_mean.equal(at::zeros({4})));
+  CHECK(norm.num_batches_tracked.item<std::int64_t>() == 0);
+  norm(at::randn({2, 4, 1, 1}), Mode::kTrain);
+  CHECK_FALSE(norm.running_var.equal(at::ones({4})));
+  CHECK(norm.running_var.isfinite().all().item<bool>());
+}
+
 TEST_CASE("batch norm equals torch.nn.BatchNorm2d over training steps and in evaluation") {
   Fixture f;
   const BatchNorm2d mine = make_batch_norm(f.scope, 4);

@@ -333,6 +333,27 @@ TEST_CASE("a graft that cannot be measured, or breaks the output, is refused") {
   CHECK(export_seed_states(run.network.state()).at(0).seed_id == "seed-0001");  // refusals use up no name
 }
 
+TEST_CASE("a seed starts to train in a network with one output, and stays where no gradient reaches it there either") {
+  Growing run;
+  leyline::SampleShape one_target = tiny_sample();
+  one_target.num_classes = 1;
+  run.owned = std::make_unique<Network>(tiny_host(), run.growth, one_target, 7, torch::kCPU);
+  Network& network = *run.owned;
+  const auto apply = [&](const leyline::AdaptationCommand& command) { return network.apply(command, run.probe); };
+  REQUIRE_FALSE(Growing::rejected(apply(run.germination("r0c0", "mlp"))));
+  CHECK_FALSE(Growing::rejected(apply(run.command(SeedOperation::kStartTraining, "seed-0001"))));
+  REQUIRE_FALSE(Growing::rejected(apply(run.germination("r0c1", "mlp"))));
+  {
+    const at::NoGradGuard no_grad;
+    for (const auto& group : network.parameter_groups()) {
+      for (const auto& named : group.parameters) {
+        if (named.id == "host.head.weight") named.tensor.zero_();
+      }
+    }
+  }
+  CHECK(apply(run.command(SeedOperation::kStartTraining, "seed-0002"))[0].code == "G1");
+}
+
 TEST_CASE("a seed that no gradient reaches stays where it is") {
   auto growth = quick_growth();
   growth.blueprints = {"noop", "mlp"};

@@ -4,6 +4,7 @@
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <csignal>
 
 #include "kasmina/network/network_seeds.h"
@@ -86,11 +87,13 @@ leyline::SeedWorth worth_in(const SmallRun& it) {
 
 }  // namespace
 
-TEST_CASE("a control is the run without the seed, to the bit") {
+TEST_CASE("a control is the run without the seed, to the bit, also where memory was short") {
+  const double parts = GENERATE(1, 3);
   SeedControl control;
   std::map<std::uint32_t, leyline::SeedWorth> worths;
   std::map<std::uint32_t, SampleFigures> running;
   SmallRun grown(control_config(), germinate_after_two);
+  grown.progress.safety.parts = parts;
   at_epochs(grown, [&](std::uint32_t epoch) {
     if (epoch == 2) control = grown.progress.control.seeds.at(kSeed);
     if (epoch <= 2) return;
@@ -101,6 +104,7 @@ TEST_CASE("a control is the run without the seed, to the bit") {
 
   std::map<std::uint32_t, SampleFigures> without;
   SmallRun plain(control_config(), quiet());
+  plain.progress.safety.parts = parts;
   at_epochs(plain, [&](std::uint32_t epoch) {
     without[epoch] = measure_epoch(plain.evaluation, epoch + 1, plain.outbox, PerSample::kKept).running.by_sample;
   });
@@ -216,6 +220,20 @@ TEST_CASE("the budget shortens a control, and without any left there is none") {
   progress.control.steps = 0;
   progress.epoch = 7;
   CHECK(control_length(facts, progress).error().code == "no_epochs_left");
+}
+
+TEST_CASE("a control ends where the host is unfrozen: from there on the run differs from it by more than the seed") {
+  auto config = control_config();
+  SmallRun it(config);
+  auto facts = it.facts;
+  facts.config.host.unfreeze_epoch = 3;
+  tolaria::RunProgress progress;
+  progress.epoch = 2;
+  CHECK(control_length(facts, progress).value() == 3);
+  facts.config.host.freeze = {"block0.*"};
+  CHECK(control_length(facts, progress).value() == 1);
+  progress.epoch = 3;
+  CHECK(control_length(facts, progress).value() == 3);
 }
 
 TEST_CASE("where the budget holds no control nothing germinates, and the policy is told before it asks") {

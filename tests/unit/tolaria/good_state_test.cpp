@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -455,6 +456,43 @@ TEST_CASE("damage to the host itself is undone, while a seed grows with the epoc
   CHECK(it.events("tolaria.rollback.restored").size() == 2);
   CHECK(it.events("tolaria.step_skipped").size() == 1);
   check_finite(it, 9);
+}
+
+TEST_CASE("a signal while an undone epoch is measured again leaves the run as it was before that epoch") {
+  auto config = digits_config(8);
+  config.training.optimizer.lr = 1e-9;  // that the loss stays finite
+  config.training.optimizer.momentum = 0;
+  config.checkpoint.every = {100, base::Length::Unit::kEpochs};
+  config.growth.gates.evidence = GENERATE(config::Evidence::kAblation, config::Evidence::kControl);
+  config.growth.gates.min_worth_loss = -1;
+  config.growth.control.budget = 1;
+  SmallRun* running = nullptr;
+  const auto script = [&](const Observation& seen) -> Decision {
+    if (seen.current_epoch == 4) spoil(*running, "seed-0001", -1e4);  // heard from epoch 5 on
+    return grows(seen);
+  };
+  const auto go = [&](SmallRun& it) {
+    running = &it;
+    return it.go().kind;
+  };
+  SmallRun whole(config, script);
+  REQUIRE(go(whole) == Kind::kDone);
+  REQUIRE(whole.events("tolaria.rollback.restored").size() == 1);
+
+  SmallRun it(config, script);
+  {
+    const ArmedFault signal("tolaria.validating.term", 6);
+    REQUIRE(go(it) == Kind::kInterrupted);
+  }
+  CHECK(it.progress.epoch == 4);
+  CHECK(it.events("seed_removed").empty());
+  const auto saved = newest_checkpoint(it);
+  CHECK(saved.info.epoch == 4);
+
+  SmallRun resumed(config, script, saved);
+  REQUIRE(go(resumed) == Kind::kDone);
+  CHECK(resumed.events("tolaria.rollback.restored").size() == 1);
+  CHECK(differing(whole.bits(), resumed.bits()) == std::vector<std::string>{});
 }
 
 TEST_CASE("a control that is interrupted after an undone epoch leaves the run as it was before that epoch") {

@@ -30,6 +30,7 @@ TEST_CASE("steps are passed over, then the rate is lowered, then the run stops")
   SafetyRecord record;
   for (const std::int64_t step : {40, 47}) CHECK(react(record, not_finite(step), {config}) == Reaction::kSkipStep);
   CHECK(record.skips_step(40));
+  CHECK(record.failed_epochs == 0);
   CHECK_FALSE(record.skips_step(41));
   CHECK(react(record, not_finite(50), {config}) == Reaction::kLowerRate);
   CHECK(record.rate_factor(49) == 1);
@@ -58,10 +59,13 @@ TEST_CASE("where memory runs out microbatches are halved as long as they can be"
   CHECK(record.parts_at(9) == 2);
   CHECK(react(record, out_of_memory(9), limits) == Reaction::kSplitBatches);
   CHECK(record.parts_at(9) == 4);
+  CHECK(react(record, out_of_memory(9), limits) == Reaction::kSplitBatches);
+  CHECK(record.parts_at(9) == 7);  // single samples
   CHECK(react(record, out_of_memory(9), limits) == Reaction::kStop);
+  CHECK(record.failed_epochs == 0);
   record.end_epoch(20);
   CHECK(record.splits.empty());
-  CHECK(record.parts_at(20) == 4);
+  CHECK(record.parts_at(20) == 7);
 }
 
 TEST_CASE("an epoch that ends well clears the counts, and keeps the lower rate") {
