@@ -122,6 +122,12 @@ torch::Tensor memory_for_copies(std::int64_t bytes) {
   return at::empty({bytes}, options);
 }
 
+std::uint64_t bytes_of(const storage::Manifest& manifest) {
+  std::uint64_t bytes = 0;
+  for (const auto& file : manifest.files) bytes += file.bytes;
+  return bytes;
+}
+
 }  // namespace
 
 // From a card all tensors are copied at once and waited for together.
@@ -176,10 +182,12 @@ std::uint64_t write_checkpoint(base::FileSystem& files, const std::string& path,
   contents.insert(contents.end(), further.begin(), further.end());
   const json fields = {
       {"step", image.info.step}, {"epoch", image.info.epoch}, {"training_hash", image.info.training_hash}};
-  const auto manifest = storage::publish_folder(files, path, contents, fields);
-  std::uint64_t bytes = 0;
-  for (const auto& file : manifest.files) bytes += file.bytes;
-  return bytes;
+  return bytes_of(storage::publish_folder(files, path, contents, fields));
+}
+
+std::uint64_t checkpoint_bytes(base::FileSystem& files, const std::string& path) {
+  const auto manifest = storage::verify_folder(files, path);
+  return manifest ? bytes_of(*manifest) : 0;
 }
 
 base::Expected<CheckpointInfo, ReadFailure> verify_checkpoint(base::FileSystem& files, const std::string& path) {

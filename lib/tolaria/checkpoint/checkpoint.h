@@ -46,6 +46,9 @@ std::string first_not_finite(const CheckpointImage& image);
 std::uint64_t write_checkpoint(base::FileSystem& files, const std::string& path, const CheckpointImage& image,
                                const std::vector<storage::FolderFile>& further = {});
 
+// Of one that is there, as write_checkpoint returned it; 0 if it cannot be read.
+std::uint64_t checkpoint_bytes(base::FileSystem& files, const std::string& path);
+
 // Verifies every byte and returns the manifest's info. Throws as read_checkpoint.
 base::Expected<CheckpointInfo, storage::ReadFailure> verify_checkpoint(base::FileSystem& files,
                                                                        const std::string& path);

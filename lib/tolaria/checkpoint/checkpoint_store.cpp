@@ -99,7 +99,13 @@ CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image
   sync_decisions();
   const std::string name = history::checkpoint_name(image.info.epoch, image.info.step);
   const CheckpointEntry entry{folder_ + "/" + name, image.info.step, image.info.epoch};
-  Published published{entry, holds(entry, image.info) ? 0 : write_checkpoint(files_, entry.path, image), {}, {}};
+  Published published{entry, 0, {}, {}};
+  if (!holds(entry, image.info)) {
+    unrecorded_ = entry.path;
+    published.bytes = write_checkpoint(files_, entry.path, image);
+  } else if (unrecorded_ == entry.path) {
+    published.bytes = checkpoint_bytes(files_, entry.path);
+  }
   list(entry);
   const bool new_best = rank == Rank::kBest && best_path_ != entry.path;
   if (published.bytes > 0 || new_best) {
@@ -109,6 +115,7 @@ CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image
     if (image.run.contains("topology_hash")) written["topology"] = image.run["topology_hash"];
     record(written.dump());
   }
+  unrecorded_.clear();
   if (new_best) best_path_ = entry.path;
   published.not_rotated = rotate_journal(image);
   published.not_deleted = delete_superseded(good_step_of(image));

@@ -79,7 +79,8 @@ class CheckpointStore {
   DecisionFile decisions_;
   storage::SpaceReserve reserve_;
   std::vector<CheckpointEntry> entries_;
-  std::string best_path_;  // empty if there is none
+  std::string best_path_;   // empty if there is none
+  std::string unrecorded_;  // a checkpoint that the journal does not name yet: the next try adds its record
 };
 
 // True if this run ever published a checkpoint: one is recorded in the journal, or was renamed in `folder`.

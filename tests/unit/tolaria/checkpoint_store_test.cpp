@@ -13,6 +13,7 @@
 #include "storage/checksum.h"
 #include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
+#include "storage/journal.h"
 #include "support/checkpoint_fixture.h"
 #include "support/temporary_folder.h"
 #include "unit/storage/fault_loop.h"
@@ -452,10 +453,10 @@ TEST_CASE("a process that goes on after a failed save saves the next state, and 
       auto store = open_store(files, keeping(1, false));
       store.publish(small_image(1), Rank::kOrdinary);
       files.fail_call(n, error_number);
+      CheckpointStore::Published first{};
       bool saved = true;
-      std::string not_deleted;
       try {
-        not_deleted = store.publish(small_image(2), Rank::kOrdinary).not_deleted;
+        first = store.publish(small_image(2), Rank::kOrdinary);
       } catch (const base::IoError&) {
         saved = false;
       }
@@ -463,9 +464,15 @@ TEST_CASE("a process that goes on after a failed save saves the next state, and 
       files.fail_call(0, 0);  // none any more
       const auto epoch = restored(files);
       CHECK((epoch == 2 || (!saved && epoch == 1)));
-      CHECK((not_deleted.empty() || happened));
-      // The same state again, as a run does at its end: it is saved exactly once.
-      store.publish(small_image(2), Rank::kOrdinary);
+      CHECK((first.not_deleted.empty() || happened));
+      // The same state again, as a run does at its end: it is saved, recorded and reported exactly once.
+      const auto second = store.publish(small_image(2), Rank::kOrdinary);
+      CHECK((second.bytes > 0) == !saved);
+      int records = 0;
+      storage::scan_journal(files, kJournal, [&](std::string_view text) {
+        records += text.find("epoch-0002-step-000000020") != std::string_view::npos ? 1 : 0;
+      });
+      CHECK(records == 1);
       CHECK(restored(files) == 2);
       store.publish(small_image(3), Rank::kOrdinary);
       CHECK(epochs_in(store) == std::vector<std::uint32_t>{3});
