@@ -82,7 +82,8 @@ std::vector<bool> classes_in(const RawSamples& train, std::int64_t num_classes) 
   return has;
 }
 
-// Of a part of its own, not split off. path: where it is; empty: beside the training part.
+// Of a part of its own, not split off. path: where it is; empty: beside the training part. Not for kinds that split
+// themselves: what they leave for training may lack classes of data.path, and read_samples() compared the names.
 void require_known_classes(const RawSamples& part, const std::vector<bool>& known, const std::string& path,
                            const DataConfig& config) {
   for (std::size_t i = 0; i < part.labels.size(); ++i) {
@@ -114,20 +115,21 @@ Splits split_samples(const DataConfig& config, TestPart test, const ReadOptions&
   auto parts = read_samples(config, test, options);
   const auto num_classes = count_outputs(parts.train);
   const auto known = classes_in(parts.train, num_classes);
+  const bool split_already = splits_itself(config.kind);
   const SplitFractions fractions{parts.validation ? 0 : config.validation_fraction, config.test_fraction};
   Splits splits;
   splits.skipped = parts.skipped;
   splits.train = to_dataset(std::move(parts.train), num_classes);
   if (parts.validation) {
-    require_known_classes(*parts.validation, known, config.validation_path, config);
+    if (!split_already) require_known_classes(*parts.validation, known, config.validation_path, config);
     splits.validation = to_dataset(std::move(*parts.validation), num_classes);
   }
   if (parts.test) {
-    require_known_classes(*parts.test, known, config.test_path, config);
+    if (!split_already) require_known_classes(*parts.test, known, config.test_path, config);
     splits.test = to_dataset(std::move(*parts.test), num_classes);
   }
   const bool splits_off = fractions.validation > 0 || fractions.test > 0;
-  if (splits_off && !splits_itself(config.kind)) split_off(splits, fractions, config, test, options);
+  if (splits_off && !split_already) split_off(splits, fractions, config, test, options);
   for (auto* part : {&splits.train, &splits.validation}) *part = thinned(*part, config, options);
   if (splits.test) splits.test = thinned(*splits.test, config, options);
   for (auto* part : {&splits.train, &splits.validation}) part->table = parts.table;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text/joined.h"
 #include "config/entries/slot_classes.h"
+#include "config/facts/exported_host.h"
 #include "device/out_of_memory.h"
 #include "device/rng.h"
 #include "step/batch_statistics.h"
@@ -88,14 +89,30 @@ void check_class_weights(const LossSettings& loss, std::int64_t num_classes) {
                                 count, num_classes));
 }
 
+// An imported language model may have more outputs than the data have tokens.
+std::int64_t num_outputs(const config::HostConfig& host, const leyline::SampleShape& sample) {
+  const bool may_differ = host.kind == config::HostKind::kExported && sample.kind == leyline::SampleKind::kTokens;
+  if (!may_differ) return sample.num_classes;
+  const auto exported = config::read_exported_host(host.path);
+  return exported ? exported->output.back() : sample.num_classes;  // building the network reports the failure
+}
+
+// No target is an output beyond the data's tokens: it weighs 1, as without weights.
+StepSettings with_all_weights(StepSettings settings, std::int64_t outputs) {
+  auto& weights = settings.loss.class_weights;
+  if (!weights.empty()) weights.resize(static_cast<std::size_t>(outputs), 1.0);
+  return settings;
+}
+
 }  // namespace
 
 std::unique_ptr<Model> build_model(const config::RunConfig& config, const leyline::SampleShape& sample,
                                    const StepSettings& settings, torch::Device device) {
   check_classes(config.growth.aggregation, sample.num_classes);
   check_class_weights(settings.loss, sample.num_classes);
-  auto model = std::unique_ptr<Model>(new Model{
-      {config.host, config.growth, sample, config.seed, device}, settings, make_step_state(settings, device)});
+  const auto fitted = with_all_weights(settings, num_outputs(config.host, sample));
+  auto model = std::unique_ptr<Model>(
+      new Model{{config.host, config.growth, sample, config.seed, device}, fitted, make_step_state(fitted, device)});
   check_rules(settings.rules, model->network.state().host.tensors.parameters);
   follow_structure(*model);
   return model;

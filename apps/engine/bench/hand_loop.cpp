@@ -24,16 +24,7 @@ class HandLoop {
         compute_type_(workload.bench.settings.compute_type),
         device_(workload.bench.device),
         host_(kasmina::build_host(workload.bench.config.host, workload.bench.data.train.shape,
-                                  workload.bench.config.seed, device_)) {
-    for (const auto& named : host_.tensors.parameters) {
-      parameters_.push_back(named.tensor);
-      first_.push_back(at::zeros_like(named.tensor));
-      if (config_.optimizer.kind == config::OptimizerKind::kAdamw) {
-        second_.push_back(at::zeros_like(named.tensor));
-        counts_.push_back(at::zeros({}, torch::dtype(torch::kFloat32).device(device_)));
-      }
-    }
-  }
+                                  workload.bench.config.seed, device_)) {}
 
   void step() {
     const Microbatches& microbatches = workload_.steps[next_];
@@ -42,6 +33,7 @@ class HandLoop {
       loss_of(batch).div(static_cast<double>(microbatches.size())).backward();
     }
     const at::NoGradGuard no_grad;
+    if (first_step_) take_used_parameters();
     std::vector<torch::Tensor> gradients;
     for (const auto& parameter : parameters_) gradients.push_back(parameter.grad());
     if (config_.clip_norm > 0) clip(gradients);
@@ -52,7 +44,7 @@ class HandLoop {
 
   std::vector<torch::Tensor> parameters() const {
     std::vector<torch::Tensor> out;
-    for (const auto& parameter : parameters_)
+    for (const auto& [id, parameter] : host_.tensors.parameters)
       out.push_back(parameter.detach().to(torch::kCPU, torch::kFloat64).clone());
     return out;
   }
@@ -65,9 +57,23 @@ class HandLoop {
       const device::AutocastScope autocast(device_.type(), compute_type_);
       logits = host_.forward(batch.inputs, kasmina::Mode::kTrain, keep);
     }
-    if (logits.dim() == 3) logits = logits.flatten(0, 1);
+    if (logits.dim() > 3) logits = logits.movedim(1, -1);  // pixels have their classes in the first dimension
+    if (logits.dim() > 2) logits = logits.flatten(0, -2);
     return at::cross_entropy_loss(logits.to(torch::kFloat32), batch.targets.flatten(), {}, at::Reduction::Mean, -100,
                                   config_.label_smoothing);
+  }
+
+  // PyTorch's optimizers pass over a parameter without a gradient. The forward uses the same ones in each step.
+  void take_used_parameters() {
+    for (const auto& [id, parameter] : host_.tensors.parameters) {
+      if (!parameter.grad().defined()) continue;
+      parameters_.push_back(parameter);
+      first_.push_back(at::zeros_like(parameter));
+      if (config_.optimizer.kind == config::OptimizerKind::kAdamw) {
+        second_.push_back(at::zeros_like(parameter));
+        counts_.push_back(at::zeros({}, torch::dtype(torch::kFloat32).device(device_)));
+      }
+    }
   }
 
   void clip(const std::vector<torch::Tensor>& gradients) const {
@@ -93,7 +99,7 @@ class HandLoop {
   const torch::ScalarType compute_type_;
   const torch::Device device_;
   kasmina::Host host_;
-  std::vector<torch::Tensor> parameters_, first_, second_, counts_;
+  std::vector<torch::Tensor> parameters_, first_, second_, counts_;  // of those that the forward uses
   std::size_t next_ = 0;
   bool first_step_ = true;
 };

@@ -157,8 +157,8 @@ void predict_text(const PredictRequest& request, const Workbench& bench, const P
     auto given = tokens.of_text(prompt);
     // Without a format it is the whole text, to be read.
     const auto begin = request.format ? std::string() : tokens.text_of(given);
-    const auto drawn = tolaria::generate(*bench.model, std::move(given), lines.preprocessing().shape.context,
-                                         bench.device, sampling, show);
+    const auto drawn =
+        tolaria::generate(*bench.model, std::move(given), lines.preprocessing().shape, bench.device, sampling, show);
     const auto text = tokens.text_of(drawn);
     write(request.format ? lines.text_line(prompt, text) : begin + text + "\n");
   }

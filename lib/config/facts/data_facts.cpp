@@ -18,6 +18,11 @@ std::optional<Pixels> pixels_of(const DataConfig& data) {
 
 bool names_test_part(const DataConfig& data) { return !data.test_path.empty() || data.test_fraction > 0; }
 
+bool has_tokens(const DataConfig& data, Task task) {
+  const bool by_kind = data.kind == DataKind::kText || data.kind == DataKind::kTokens;
+  return by_kind || (data.kind == DataKind::kProcess && task == Task::kLanguage);
+}
+
 bool image_shaped(const DataConfig& data) {
   switch (data.kind) {
     case DataKind::kMnist:

@@ -5,12 +5,16 @@
 #include <optional>
 
 #include "config/data_config.h"
+#include "config/task.h"
 #include "leyline/sample_shape.h"
 
 namespace esper::config {
 
 // Whether the run file names test data: a path, or a fraction that is split off.
 bool names_test_part(const DataConfig& data);
+
+// Whether samples are sequences of tokens, and each target the next one.
+bool has_tokens(const DataConfig& data, Task task);
 
 // Whether samples have channels, height and width, as far as the config shows.
 bool image_shaped(const DataConfig& data);

@@ -34,11 +34,10 @@ bool names_table(std::string path) {
 }
 
 void fit_kinds(RunConfig& config, const IsGiven& is_given) {
-  const bool text = config.data.kind == DataKind::kText, transformer = config.host.kind == HostKind::kTransformer;
-  const bool tokens = text || config.data.kind == DataKind::kTokens;
+  const bool transformer = config.host.kind == HostKind::kTransformer;
   if (!config.host.path.empty() && !is_given("host.kind")) config.host.kind = HostKind::kExported;
   const bool has_host = is_given("host.kind") || config.host.kind == HostKind::kExported;
-  if (tokens && !has_host) config.host.kind = HostKind::kTransformer;
+  if (has_tokens(config.data, config.task) && !has_host) config.host.kind = HostKind::kTransformer;
   const bool may_be_text = is_given("data.path") && !names_table(config.data.path);
   if (transformer && may_be_text && !is_given("data.kind")) config.data.kind = DataKind::kText;
   const bool bundled_digits = config.data.kind == DataKind::kDigits && config.data.path.empty();
@@ -46,8 +45,7 @@ void fit_kinds(RunConfig& config, const IsGiven& is_given) {
 }
 
 void fit_task(RunConfig& config, const IsGiven& is_given) {
-  const bool tokens = config.data.kind == DataKind::kText || config.data.kind == DataKind::kTokens;
-  if (tokens && !is_given("task")) config.task = Task::kLanguage;
+  if (has_tokens(config.data, config.task) && !is_given("task")) config.task = Task::kLanguage;
   TrainingConfig& training = config.training;
   if (!is_given("training.loss") && config.task == Task::kMultilabel) training.loss = LossKind::kBce;
   if (!is_given("training.loss") && config.task == Task::kRegression) training.loss = LossKind::kMse;

@@ -173,19 +173,22 @@ void RunConfig::validate(Findings& out) const {
                    "training.schedule.min_factor above 0, or total_steps to 0",
                    {"training.schedule.total_steps", "training.schedule.min_factor"}});
   }
-  const bool tokens = data.kind == DataKind::kText || data.kind == DataKind::kTokens;
+  const bool tokens = has_tokens(data, task);
   const bool transformer = host.kind == HostKind::kTransformer;
   if (host.kind == HostKind::kExported) return;  // its input is compared with the data when they are there
   const std::vector<std::string> kinds{"data.kind", "data.shape"};
   if (tokens && !transformer && host.kind != HostKind::kExported) {
-    out.push_back({"host.kind",
-                   fmt::format("data of kind {} needs a transformer or an exported host, but this is {}",
-                               name_of(data.kind), name_of(host.kind)),
-                   {"data.kind"}});
+    out.push_back(
+        {"host.kind",
+         fmt::format("data of kind {}{} needs a transformer or an exported host, but this is {}", name_of(data.kind),
+                     data.kind == DataKind::kProcess ? " with task language" : "", name_of(host.kind)),
+         {"data.kind"}});
   } else if (transformer && !tokens) {
     out.push_back(
         {"host.kind",
-         fmt::format("a transformer needs data of kind text or tokens, but data.kind is {}", name_of(data.kind)),
+         fmt::format(
+             "a transformer needs data of kind text or tokens, or process with task language, but data.kind is {}",
+             name_of(data.kind)),
          kinds});
   } else if (host.kind == HostKind::kCnn && !image_shaped(data)) {
     out.push_back(

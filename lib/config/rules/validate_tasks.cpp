@@ -64,7 +64,7 @@ void check_training(const RunConfig& config, Findings& out) {
 }
 
 void check_tokens(const RunConfig& config, Findings& out) {
-  const bool tokens = config.data.kind == DataKind::kText || config.data.kind == DataKind::kTokens;
+  const bool tokens = has_tokens(config.data, config.task);
   const std::string kind(name_of(config.data.kind));
   if (tokens && config.task != Task::kLanguage) {
     out.push_back({"task",
@@ -73,10 +73,10 @@ void check_tokens(const RunConfig& config, Findings& out) {
                                kind),
                    {"data.kind"}});
   } else if (!tokens && config.task == Task::kLanguage) {
-    out.push_back(
-        {"task",
-         "language needs data of kind text or tokens, but data.kind is " + kind + "; name another task or kind",
-         {"data.kind"}});
+    out.push_back({"task",
+                   "language needs data of kind text, tokens or process, but data.kind is " + kind +
+                       "; name another task or kind",
+                   {"data.kind"}});
   }
 }
 

@@ -4,9 +4,13 @@
 #include <png.h>
 #include <turbojpeg.h>
 
+#include <array>
+#include <csetjmp>
 #include <cstring>
 #include <memory>
+#include <new>
 
+#include "base/error.h"
 #include "data/files/byte_file.h"
 #include "data/files/input_error.h"
 #include "data/files/memory_need.h"
@@ -46,23 +50,85 @@ Image decode_jpeg(std::span<const std::uint8_t> bytes, const fs::path& file, con
   return image;
 }
 
+// libpng reports an error with longjmp, which passes over destructors: whatever runs between setjmp and it holds plain
+// data alone, and the decoded image belongs to the caller.
+struct PngReading {
+  std::span<const std::uint8_t> left;
+  std::array<char, 128> problem{};
+  int passes = 1;  // over the rows: 7 where they are interlaced
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+
+  explicit PngReading(std::span<const std::uint8_t> bytes) : left(bytes) {}
+  PngReading(const PngReading&) = delete;
+  PngReading& operator=(const PngReading&) = delete;
+  ~PngReading() { png_destroy_read_struct(&png, &info, nullptr); }
+};
+
+[[noreturn]] void on_png_error(png_structp png, png_const_charp text) {
+  auto& problem = static_cast<PngReading*>(png_get_error_ptr(png))->problem;
+  std::strncpy(problem.data(), text, problem.size() - 1);
+  png_longjmp(png, 1);
+}
+
+// What libpng only warns of is no part of the pixels: a colour profile, a comment.
+void on_png_warning(png_structp, png_const_charp) {}
+
+void take_png_bytes(png_structp png, png_bytep to, std::size_t count) {
+  auto& left = static_cast<PngReading*>(png_get_io_ptr(png))->left;
+  if (count > left.size()) png_error(png, "ends too early");
+  std::memcpy(to, left.data(), count);
+  left = left.subspan(count);
+}
+
+bool begin_png(PngReading& reading) {
+  reading.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reading, on_png_error, on_png_warning);
+  if (reading.png != nullptr) reading.info = png_create_info_struct(reading.png);
+  return reading.info != nullptr;
+}
+
+// Up to the first row. Every colour type becomes 8 bits of red, green and blue, as the file has them: no gamma, and of
+// 16 bits the high byte, as Pillow reads colours.
+bool read_png_header(PngReading& reading) {
+  const auto png = reading.png;
+  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  png_set_read_fn(png, &reading, take_png_bytes);
+  png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);  // profiles and texts would take memory
+  png_read_info(png, reading.info);
+  png_set_expand(png);
+  png_set_strip_16(png);
+  png_set_strip_alpha(png);
+  png_set_gray_to_rgb(png);
+  reading.passes = png_set_interlace_handling(png);
+  png_read_update_info(png, reading.info);
+  return true;
+}
+
+bool read_png_rows(PngReading& reading, std::uint8_t* pixels) {
+  const auto png = reading.png;
+  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  png_set_benign_errors(png, 0);  // a wrong checksum of the rows would be a warning
+  const auto height = png_get_image_height(png, reading.info);
+  const auto row_size = png_get_rowbytes(png, reading.info);
+  for (int pass = 0; pass < reading.passes; ++pass) {
+    for (png_uint_32 row = 0; row < height; ++row) png_read_row(png, pixels + row * row_size, nullptr);
+  }
+  return true;
+}
+
 Image decode_png(std::span<const std::uint8_t> bytes, const fs::path& file, const ReadOptions& options) {
-  struct Free {
-    void operator()(png_image* p) const { png_image_free(p); }
+  PngReading reading(bytes);
+  const auto check = [&](bool ok) {
+    if (!ok) fail_input(file, "", std::string("damaged PNG: ") + reading.problem.data());
   };
-  png_image control{};
-  control.version = PNG_IMAGE_VERSION;
-  const std::unique_ptr<png_image, Free> release(&control);
-  const auto check = [&](int ok) {
-    if (!ok || control.warning_or_error != 0) fail_input(file, "", std::string("damaged PNG: ") + control.message);
-  };
-  check(png_image_begin_read_from_memory(&control, bytes.data(), bytes.size()));
-  check_size(file, control.width, control.height, 4 + 3, options);
-  control.format = PNG_FORMAT_RGBA;
-  Bytes rgba(PNG_IMAGE_SIZE(control));
-  check(png_image_finish_read(&control, nullptr, rgba.data(), 0, nullptr));
-  Image image{control.width, control.height, Bytes(rgba.size() / 4 * 3)};
-  for (std::size_t p = 0; p < rgba.size() / 4; ++p) std::memcpy(image.pixels.data() + 3 * p, rgba.data() + 4 * p, 3);
+  if (!begin_png(reading)) throw std::bad_alloc();
+  check(read_png_header(reading));
+  const auto width = png_get_image_width(reading.png, reading.info);
+  const auto height = png_get_image_height(reading.png, reading.info);
+  check_size(file, width, height, 3, options);
+  ESPER_CHECK(png_get_rowbytes(reading.png, reading.info) == std::size_t{width} * 3, "PNG rows of 3 bytes a pixel");
+  Image image{width, height, Bytes(std::size_t{width} * height * 3)};
+  check(read_png_rows(reading, image.pixels.data()));
   return image;
 }
 

@@ -16,8 +16,9 @@ struct Image {
   Bytes pixels;  // [height, width, 3], red first
 };
 
-// The file's kind is recognised by its first bytes. Transparency is dropped; grey becomes three equal channels. Throws
-// Error{kData} naming the file; an image that decodes only with warnings (a cut JPEG) counts as damaged. Throws
+// The file's kind is recognised by its first bytes. Transparency is dropped; grey becomes three equal channels. Of 16
+// bits a channel the high byte is taken; gamma and colour profiles are not applied. Throws Error{kData} naming the
+// file; pixels that decode only with warnings (a cut JPEG) count as damaged, a PNG's chunks beside them do not. Throws
 // Error{kResources}, before memory is taken, if its pixels do not fit.
 Image decode_image(const std::filesystem::path& file, const ReadOptions& options);
 // The same for a file's bytes; `file` is for messages only.

@@ -94,6 +94,7 @@ void fit_to_training(RawSamples& part, const RawSamples& train, const std::strin
     fail_input(place, "", fmt::format("{} targets and training targets differ in shape", name));
   }
   align_classes(train, part, place);
+  align_features(train.feature_names, part, place);
   reshape(part, config.shape);
   if (!has_samples) fail_input(place, "", fmt::format("no {} samples left", name));
 }

@@ -54,26 +54,16 @@ fs::path folder_of_part(config::DataKind kind, const fs::path& path, const char*
   return has_parts ? path / part : path;
 }
 
-// Where the validation part lies; empty: it is split off.
-fs::path validation_path(const DataConfig& config) {
-  if (!config.validation_path.empty()) {
-    return folder_of_part(config.kind, config.validation_path, kSavedValidationFolder);
-  }
-  const fs::path path = config.path, own = folder_of_part(config.kind, path, kSavedValidationFolder);
-  std::error_code ignored;
-  return own != path && fs::is_directory(own, ignored) ? own : fs::path();
-}
-
 }  // namespace
 
 RawParts read_table(const DataConfig& config, const ReadOptions& options, BadSamples& bad, TestPart test) {
-  const auto file = folder_of_part(config.kind, config.path, kSavedTrainFolder);
+  const auto file = training_table(config);
   const auto bytes = text_bytes(config.kind, file, options);
   const TableText table{file, text_of(bytes)};
   RawParts parts;
   parts.table = chosen_columns(table_header(table), config.columns, options.task, file);
   const auto rows = read_rows(table, parts.table, TargetColumns::kRead, options, bad);
-  const auto validation = validation_path(config);
+  const auto validation = validation_table(config);
   const bool own = !validation.empty();
   const auto split =
       split_rows(rows, {own ? 0 : config.validation_fraction, config.test_fraction}, config.split_seed, file, bad);
@@ -89,6 +79,19 @@ RawParts read_table(const DataConfig& config, const ReadOptions& options, BadSam
     parts.test = part.of(rows, split.test);
   }
   return parts;
+}
+
+fs::path training_table(const DataConfig& config) {
+  return folder_of_part(config.kind, config.path, kSavedTrainFolder);
+}
+
+fs::path validation_table(const DataConfig& config) {
+  if (!config.validation_path.empty()) {
+    return folder_of_part(config.kind, config.validation_path, kSavedValidationFolder);
+  }
+  const fs::path path = config.path, own = folder_of_part(config.kind, path, kSavedValidationFolder);
+  std::error_code ignored;
+  return own != path && fs::is_directory(own, ignored) ? own : fs::path();
 }
 
 fs::path test_table(const DataConfig& config) {

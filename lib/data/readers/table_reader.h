@@ -20,7 +20,9 @@ RawParts read_table(const config::DataConfig& config, const ReadOptions& options
 // Error{kData}.
 RawSamples read_known_table(config::DataKind kind, const std::filesystem::path& file, const TableEncoding& encoding,
                             const ReadOptions& options, BadSamples& bad);
-// Where the table of data.test_path lies.
+// Where the table of each part lies. Validation: empty where it is split off.
+std::filesystem::path training_table(const config::DataConfig& config);
+std::filesystem::path validation_table(const config::DataConfig& config);
 std::filesystem::path test_table(const config::DataConfig& config);
 // Of a saved data set of several parts.
 constexpr const char* kSavedTestFolder = "test";

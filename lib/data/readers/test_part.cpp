@@ -28,12 +28,30 @@ void require_exists(const std::string& path, const char* key) {
   throw MissingData(path, key);
 }
 
-void require_other_place(const fs::path& test, const fs::path& other, const char* part) {
-  if (!same_place(test, other)) return;
-  fail_config("test_path",
-              fmt::format("{} is also the {} data; name other data, or remove it and set data.test_fraction to split a "
-                          "part off for testing",
-                          test.string(), part));
+struct NamedPart {
+  const char *key, *fraction, *purpose;
+};
+constexpr NamedPart kValidation{"validation_path", "validation_fraction", "validation"};
+constexpr NamedPart kTest{"test_path", "test_fraction", "testing"};
+
+void require_other_place(const NamedPart& part, const fs::path& place, const fs::path& other, const char* other_part) {
+  if (!same_place(place, other)) return;
+  fail_config(part.key, fmt::format("{} is also the {} data; name other data, or remove it and set data.{} to split a "
+                                    "part off for {}",
+                                    place.string(), other_part, part.fraction, part.purpose));
+}
+
+fs::path training_place(const DataConfig& config) {
+  if (config.kind == DataKind::kImages) return image_training_folder(config.path);
+  return config.kind == DataKind::kDatasets ? training_table(config) : fs::path(config.path);
+}
+
+void require_validation_place(const DataConfig& config) {
+  if (config.validation_path.empty()) return;
+  const bool saved = config.kind == DataKind::kDatasets;  // the same folder may hold a validation part beside training
+  const auto place = saved ? validation_table(config) : fs::path(config.validation_path);
+  require_other_place(kValidation, place, training_place(config), "training");
+  require_other_place(kValidation, place, config.labels, "training");
 }
 
 // An archive shows its arrays only to who reads it.
@@ -81,13 +99,14 @@ void require_places(const DataConfig& config) {
   require_exists(config.vocabulary, "vocabulary");
   require_exists(config.validation_path, "validation_path");
   require_exists(config.test_path, "test_path");
+  require_validation_place(config);
   if (config.test_path.empty() || is_archive(config)) return;
   const auto test = own_test_part(config.kind, config.test_path).value_or(config.test_path);
   const bool images = config.kind == DataKind::kImages;
-  require_other_place(test, images ? image_training_folder(config.path) : fs::path(config.path), "training");
-  require_other_place(test, config.labels, "training");
+  require_other_place(kTest, test, images ? image_training_folder(config.path) : fs::path(config.path), "training");
+  require_other_place(kTest, test, config.labels, "training");
   const auto validation = images ? image_validation_folder(config) : std::optional<fs::path>(config.validation_path);
-  if (validation) require_other_place(test, *validation, "validation");
+  if (validation) require_other_place(kTest, test, *validation, "validation");
 }
 
 }  // namespace esper::data

@@ -18,8 +18,8 @@ std::optional<std::filesystem::path> own_test_part(config::DataKind kind, const 
 // Whether both exist and are the same file or folder.
 bool same_place(const std::filesystem::path& a, const std::filesystem::path& b);
 
-// Throws MissingData if data.path, data.validation_path or data.test_path names nothing, and Error{kConfig} if the test
-// data are those that train or validate.
+// Throws MissingData if data.path, data.validation_path or data.test_path names nothing, and Error{kConfig} if the
+// validation data are those that train, or the test data those that train or validate.
 void require_places(const config::DataConfig& config);
 
 }  // namespace esper::data

@@ -26,6 +26,7 @@ namespace fs = std::filesystem;
 namespace {
 
 using Content = std::span<const std::uint8_t>;
+using Values = decltype(RawSamples::values);
 
 std::vector<fs::path> shards_of(const fs::path& path) {
   std::error_code error;
@@ -62,6 +63,19 @@ std::string_view text_of(Content content) {
   std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
   return text;
+}
+
+// Adds nothing and returns false where a number is not finite.
+bool append_finite(const NpyArray& array, Values& values) {
+  const auto append = [](auto& all, const auto& more) { all.insert(all.end(), more.begin(), more.end()); };
+  if (auto* pixels = std::get_if<Bytes>(&values)) {
+    append(*pixels, npy_pixels(array));
+    return true;
+  }
+  const auto numbers = npy_floats(array);
+  if (!std::ranges::all_of(numbers, [](float v) { return std::isfinite(v); })) return false;
+  append(std::get<std::vector<float>>(values), numbers);
+  return true;
 }
 
 class WebdatasetReader {
@@ -179,9 +193,9 @@ class WebdatasetReader {
     return {};
   }
 
-  // All of one shape; [H, W] is an image of one channel.
+  // All of one shape, and all pixels or none; [H, W] is an image of one channel.
   RawSamples read_arrays() {
-    std::vector<float> values;
+    Values values;
     std::vector<std::int64_t> sizes, kept;
     for (std::size_t i = 0; i < list_.files.size(); ++i) {
       const auto source = list_.files[i].string();
@@ -190,13 +204,15 @@ class WebdatasetReader {
         begin_arrays(array, values);
         sizes = array.sizes;
       }
-      const auto numbers = npy_floats(array);
       if (array.sizes != sizes) {
         bad_.report(source, "", "has another shape than the first array");
-      } else if (!std::all_of(numbers.begin(), numbers.end(), [](float v) { return std::isfinite(v); })) {
+      } else if (array.is_pixels() != std::holds_alternative<Bytes>(values)) {
+        bad_.report(source, "",
+                    array.is_pixels() ? "holds pixels (uint8), the first array numbers"
+                                      : "holds numbers, the first array pixels (uint8)");
+      } else if (!append_finite(array, values)) {
         bad_.report(source, "", "holds a number that is not finite");
       } else {
-        values.insert(values.end(), numbers.begin(), numbers.end());
         kept.push_back(static_cast<std::int64_t>(i));
       }
     }
@@ -207,15 +223,17 @@ class WebdatasetReader {
     return samples;
   }
 
-  void begin_arrays(const NpyArray& first, std::vector<float>& values) const {
+  void begin_arrays(const NpyArray& first, Values& values) const {
     const auto rank = first.sizes.size();
     if (rank < 1 || rank > 3 || first.count() == 0) {
       fail_input(first.source, "", "expected [features], [height, width] or [channels, height, width]");
     }
-    const auto count = checked_product({first.count(), static_cast<std::int64_t>(list_.files.size()), sizeof(float)});
-    if (!count) fail_input(first.source, "", "the arrays need more bytes than fit into 64 bits");
-    require_memory(first.source, "this and the other arrays", *count, options_);
-    values.reserve(static_cast<std::size_t>(*count) / sizeof(float));
+    const std::int64_t number = first.is_pixels() ? 1 : sizeof(float);
+    const auto bytes = checked_product({first.count(), static_cast<std::int64_t>(list_.files.size()), number});
+    if (!bytes) fail_input(first.source, "", "the arrays need more bytes than fit into 64 bits");
+    require_memory(first.source, "this and the other arrays", *bytes, options_);
+    values = first.is_pixels() ? Values(Bytes()) : Values(std::vector<float>());
+    std::visit([&](auto& all) { all.reserve(static_cast<std::size_t>(*bytes / number)); }, values);
   }
 
   const config::DataConfig& config_;

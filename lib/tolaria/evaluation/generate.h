@@ -21,10 +21,11 @@ struct TokenSampling {
 // logits: of the next token, not empty. uniform: from 0 to below 1. A tie goes to the lower token.
 std::int64_t draw_token(std::span<const float> logits, const TokenSampling& sampling, double uniform);
 
-// The tokens that follow `prompt` (not empty), which sees at most its last `context` tokens. The same for the same
-// network, prompt and sampling on one machine.
-std::vector<std::int64_t> generate(const step::Model& model, std::vector<std::int64_t> prompt, std::int64_t context,
-                                   torch::Device device, const TokenSampling& sampling,
+// The tokens that follow `prompt` (not empty): of the data's vocabulary, each drawn from at most shape.context tokens
+// before it. The same for the same network, prompt and sampling on one machine.
+std::vector<std::int64_t> generate(const step::Model& model, std::vector<std::int64_t> prompt,
+                                   const leyline::SampleShape& shape, torch::Device device,
+                                   const TokenSampling& sampling,
                                    const std::function<void(std::int64_t done)>& progress = {});
 
 }  // namespace esper::tolaria

@@ -104,6 +104,12 @@ class Pixels(nn.Module):  # a class for each pixel
         return self.head(self.blocks(x))
 
 
+class Spare(Pixels):  # with a parameter that it does not use
+    def __init__(self):
+        super().__init__()
+        self.spare = nn.Parameter(torch.ones(3))
+
+
 class Series(nn.Module):
     def __init__(self):
         super().__init__()
@@ -235,13 +241,13 @@ TEST_CASE("a model of several inputs and results trains on rows, one of series o
   import.refused("Two", "the model returns 2 values", {"--output", "logits"});
 }
 
-// A pixel's class is whether it is positive.
-TEST_CASE("a network that answers for each pixel trains, and its predictions are rows of classes") {
-  const ImportRoom import;
-  const RunRoom& room = import.room;
-  REQUIRE(run_esper({"import", import.model + ":Pixels", "--example", "1x4x4", "--out", import.out}).exit_code == 0);
-  constexpr std::size_t kSamples = 80, kPixels = 16;
-  std::vector<float> x(kSamples * kPixels);
+namespace {
+
+constexpr std::size_t kPixelSamples = 80, kPixels = 16;
+
+// x.npy and y.npy: a pixel's class is whether it is positive. Returns the classes.
+std::vector<std::int64_t> write_pixels(const RunRoom& room) {
+  std::vector<float> x(kPixelSamples * kPixels);
   std::vector<std::int64_t> y(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) {
     x[i] = static_cast<float>((i * 7919) % 13) - 6.5f;
@@ -249,6 +255,16 @@ TEST_CASE("a network that answers for each pixel trains, and its predictions are
   }
   room.write("x.npy", npy("<f4", "(80, 4, 4)", x));
   room.write("y.npy", npy("<i8", "(80, 4, 4)", y));
+  return y;
+}
+
+}  // namespace
+
+TEST_CASE("a network that answers for each pixel trains, and its predictions are rows of classes") {
+  const ImportRoom import;
+  const RunRoom& room = import.room;
+  REQUIRE(run_esper({"import", import.model + ":Pixels", "--example", "1x4x4", "--out", import.out}).exit_code == 0);
+  const auto y = write_pixels(room);
   const auto config = room.write("pixels.yaml", "epochs: 30\ntraining: {optimizer: {kind: adamw, lr: 0.02}}\n");
   const auto run = room.run("pixels");
   const auto trained = train(config, run,
@@ -268,8 +284,25 @@ TEST_CASE("a network that answers for each pixel trains, and its predictions are
       right += rows.at(i / 4).at(i % 4) == std::to_string(y.at(samples * kPixels + i)) ? 1 : 0;
     }
   }
-  CHECK(samples == kSamples);
-  CHECK(right > kSamples * kPixels * 95 / 100);
+  CHECK(samples == kPixelSamples);
+  CHECK(right > kPixelSamples * kPixels * 95 / 100);
+}
+
+TEST_CASE("bench measures a network of pixels whose forward does not use every parameter") {
+  const ImportRoom import;
+  const RunRoom& room = import.room;
+  REQUIRE(run_esper({"import", import.model + ":Spare", "--example", "1x4x4", "--out", import.out}).exit_code == 0);
+  write_pixels(room);
+  for (const std::string optimizer : {"sgd", "adamw"}) {
+    const auto config = room.write("spare.yaml", "training: {optimizer: {kind: " + optimizer + "}}\n");
+    const auto measured =
+        run_esper(Words{"bench", "--config", config, "--rounds", "3", "--epochs", "3", "--lanes", "eager", "--json"} +
+                  sets({"host.kind=exported", "host.path=" + import.out, "data.kind=npy",
+                        "data.path=" + room.path.string(), "data.batch_size=8"}));
+    INFO(measured.err);
+    REQUIRE(measured.exit_code == 0);
+    CHECK(json::parse(measured.out).at("refused").empty());
+  }
 }
 
 TEST_CASE("what an import refuses is named, and nothing is left behind") {

@@ -6,7 +6,7 @@ import pathlib
 import sys
 
 import numpy as np
-from PIL import Image
+from PIL import Image, PngImagePlugin
 
 folder = pathlib.Path(sys.argv[1])
 rng = np.random.default_rng(7)
@@ -26,6 +26,8 @@ print(len(TYPES))
 # Pictures: NAME, NAME.rgb (height x width x 3), NAME.grey, NAME.small (resized to 7 x 7).
 base = rng.integers(0, 256, (6, 9, 3), dtype=np.uint8)
 smooth = Image.fromarray(base).resize((61, 43), Image.BICUBIC)
+gamma = PngImagePlugin.PngInfo()
+gamma.add(b"gAMA", (100000).to_bytes(4, "big"))
 pictures = {
     "rgb.png": (smooth, {}),
     "grey.png": (smooth.convert("L"), {}),
@@ -33,6 +35,7 @@ pictures = {
     "alpha.png": (Image.merge("RGBA", (*smooth.split(), smooth.convert("L"))), {}),
     "one_bit.png": (smooth.convert("1"), {}),
     "interlaced.png": (smooth, {"interlace": 1}),
+    "gamma.png": (smooth, {"pnginfo": gamma}),
     "rgb.jpg": (smooth, {"quality": 90}),
     "best.jpg": (smooth, {"quality": 100, "subsampling": 0}),
     "progressive.jpg": (smooth, {"quality": 60, "progressive": True}),

@@ -10,7 +10,12 @@ using esper::test::check_problem;
 
 TEST_CASE("loss, metrics, data and host fit the task") {
   const std::string npy = "data: {kind: npy, path: x}\n", text = "data: {kind: text, path: x}\n";
+  const std::string process = "data: {kind: process, command: [x]}\n";
   const Case c = GENERATE_COPY(
+      Case{process + "task: language", ""}, Case{process + "task: language\nhost: {kind: transformer}", ""},
+      Case{process + "task: language\nhost: {kind: linear}",
+           "f:3:14: host.kind: data of kind process with task language needs a transformer or an exported host"},
+      Case{process + "host: {kind: transformer}", "f:2:14: host.kind: a transformer needs data of kind text or tokens"},
       Case{npy + "task: regression", ""}, Case{npy + "task: multilabel", ""}, Case{text + "task: language", ""},
       Case{npy + "task: regression\ntraining: {loss: huber, early_stop_metric: mae}\ncheckpoint: {best_metric: r2}",
            ""},
@@ -35,7 +40,8 @@ TEST_CASE("loss, metrics, data and host fit the task") {
            "f:1:27: training.class_weights: has 2 weights, but the data have 10 classes"},
       Case{"training: {class_weights: [1, 2, 0, 1, 1, 1, 1, 1, 1, 1]}", ""},
       Case{npy + "training: {class_weights: [0, 0]}", "f:2:27: training.class_weights: are all 0"},
-      Case{"task: language", "f:1:7: task: language needs data of kind text or tokens, but data.kind is digits"},
+      Case{"task: language",
+           "f:1:7: task: language needs data of kind text, tokens or process, but data.kind is digits"},
       Case{text + "task: classification", "f:2:7: task: data of kind text have no targets but their next tokens"},
       Case{"data: {kind: tokens, path: x}\nhost: {kind: linear}",
            "f:2:14: host.kind: data of kind tokens needs a transformer or an exported host"},

@@ -218,13 +218,13 @@ TEST_CASE("images: pictures too large for all threads at once are decoded by few
     BadSamples bad(BadSample::kFail);
     return read_image_folder(config, {BadSample::kFail, max_bytes, "memory.max of cgroup /jobs, 2 MiB"}, bad).train;
   };
-  const auto samples = with_room(700'000);  // one large picture takes 630000 bytes
+  const auto samples = with_room(310'000);  // one large picture takes 270000 bytes
   REQUIRE(samples.labels.size() == 10);
   for (int i = 0; i < 9; ++i) {
     const auto one = slice(std::get<Bytes>(samples.values), static_cast<std::size_t>(i) + 1, 48);
     CHECK(one == to_planes(resize_square(picture(300, 300, i), 4), 3));
   }
-  const auto error = error_of([&] { with_room(600'000); });
+  const auto error = error_of([&] { with_room(260'000); });
   CHECK(error.code() == base::ExitCode::kResources);
   CHECK_THAT(error.what(), ContainsSubstring(".png: decoding its 300 x 300 pixels would take ") &&
                                ContainsSubstring("(memory.max of cgroup /jobs, 2 MiB)"));

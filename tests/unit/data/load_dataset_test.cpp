@@ -147,6 +147,25 @@ TEST_CASE("a class that training has no sample of is refused in a validation fil
   }
 }
 
+TEST_CASE("a class of images that the split or max_samples takes out of training is no error") {
+  const TempFolder folder;
+  for (int i = 0; i < 6; ++i) {
+    write_file(folder / fmt::format("split/c{}/a.png", i), png(picture(4, 4, i)));
+    write_file(folder / fmt::format("apart/train/c{}/a.png", i), png(picture(4, 4, i)));
+  }
+  write_file(folder / "apart/validation/c1/a.png", png(picture(4, 4, 7)));
+  auto config = config_of(DataKind::kImages, folder / "split");
+  config.validation_fraction = 0.5;
+  const auto splits = load_dataset(config);
+  CHECK(classes_without_samples(splits.train).size() == 3);
+  CHECK(splits.train.shape.num_classes == 6);
+  config = config_of(DataKind::kImages, folder / "apart");
+  config.max_samples = 2;  // the first and the fourth
+  CHECK(classes_without_samples(load_dataset(config).train) == std::vector<std::string>{"c1", "c2", "c4", "c5"});
+  write_file(folder / "apart/validation/dog/a.png", png(picture(4, 4, 8)));
+  CHECK_THAT(complaint(config), ContainsSubstring("class \"dog\" does not occur in the training data"));
+}
+
 TEST_CASE("a validation file of its own is used, its classes matched by name") {
   const TempFolder folder;
   write_file(folder / "train.csv", "1,ant\n2,bee\n3,cat\n");

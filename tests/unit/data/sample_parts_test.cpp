@@ -91,6 +91,23 @@ TEST_CASE("a test file is not opened to train, and its classes are those of trai
   CHECK_THAT(complaint(config), ContainsSubstring("test samples and training samples differ in shape"));
 }
 
+TEST_CASE("columns of a validation or test file are matched by the names of its header") {
+  const TempFolder folder;
+  write_file(folder / "train.csv", "width,height,class\n1,20,ant\n2,10,bee\n");
+  write_file(folder / "other.csv", "height,width,class\n10,2,bee\n20,1,ant\n");
+  write_file(folder / "plain.csv", "2,10,bee\n1,20,ant\n");
+  auto config = config_of(DataKind::kCsv, folder / "train.csv");
+  config.validation_path = folder / "other.csv";
+  config.test_path = folder / "plain.csv";
+  const auto splits = load_dataset(config, TestPart::kRead);
+  const auto expected = torch::tensor({{2.F, 10.F}, {1.F, 20.F}});
+  CHECK(torch::equal(splits.validation.inputs, expected));
+  CHECK(splits.validation.feature_names == splits.train.feature_names);
+  CHECK(torch::equal(splits.test->inputs, expected));
+  write_file(folder / "other.csv", "height,depth,class\n10,2,bee\n");
+  CHECK_THAT(complaint(config), ContainsSubstring("other.csv: column \"width\" of the training data is not there"));
+}
+
 TEST_CASE("a data set's own test part validates until the run names it") {
   const TempFolder folder;
   const auto images = idx({4, 1, 2}, {1, 2, 3, 4, 5, 6, 7, 8});

@@ -1,5 +1,7 @@
 #include "data/readers/test_part.h"
 
+#include <fmt/core.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -54,6 +56,30 @@ TEST_CASE("test data that train or validate under another name are refused") {
   config.path = folder / "other.csv";
   config.validation_path = folder / "train.csv";
   CHECK_THAT(refusal(config), ContainsSubstring("is also the validation data"));
+}
+
+TEST_CASE("validation data that train under another name are refused") {
+  const TempFolder folder;
+  write_file(folder / "train.csv", "1,ant\n");
+  fs::create_symlink(folder / "train.csv", folder / "link.csv");
+  auto config = config_of(DataKind::kCsv, folder / "train.csv", {});
+  config.validation_path = folder / "link.csv";
+  CHECK_THAT(refusal(config), ContainsSubstring("data.validation_path: ") &&
+                                  ContainsSubstring("link.csv is also the training data; name other data, or remove it "
+                                                    "and set data.validation_fraction"));
+  config.validation_path = config.path;
+  CHECK_THAT(refusal(config), ContainsSubstring("train.csv is also the training data"));
+  for (const auto* part : {"train", "validation"}) write_file(folder / fmt::format("set/{}/a/1.png", part), "");
+  write_file(folder / "set/dataset_dict.json", "{}");
+  for (const auto kind : {DataKind::kImages, DataKind::kDatasets}) {
+    config = config_of(kind, folder / "set", {});
+    config.validation_path = folder / "set/train";
+    CHECK_THAT(refusal(config), ContainsSubstring("is also the training data"));
+    config.validation_path = folder / "set/validation";
+    require_places(config);
+  }
+  config.validation_path = config.path;  // its folder validation
+  require_places(config);
 }
 
 TEST_CASE("data sets bring a test part of their own, which a path to them means") {

@@ -63,6 +63,13 @@ class Shards {
     config.path = folder_.path();
     config.validation_fraction = 0.5;
   }
+  void validate_on_a_copy() {
+    config.validation_path = folder_ / "copy";
+    std::filesystem::create_directory(config.validation_path);
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path())) {
+      if (entry.is_regular_file()) std::filesystem::copy(entry, config.validation_path);
+    }
+  }
   void add(const std::string& name, const Bytes& bytes) { write_file(folder_ / name, bytes); }
   Splits load(Task task = Task::kClassification) const { return load_dataset(config, TestPart::kUnread, task); }
   std::string complaint(Task task = Task::kClassification) const {
@@ -125,7 +132,7 @@ TEST_CASE("webdataset: images and their classes over several shards, in the orde
   Shards shards(tar({image("x/1.png", 1), text("x/1.cls", "7\n"), text("x/2.cls", "3"), image("x/2.png", 2)}));
   shards.add("01.tar", tar({{"1.jpg", jpeg(picture(4, 4, 3))}, text("1.cls", "3"), text("1.txt", "what it shows")}));
   shards.add("notes.txt", to_bytes("no shard"));
-  shards.config.validation_path = shards.config.path;
+  shards.validate_on_a_copy();
   const auto splits = shards.load();
   CHECK(splits.train.shape == leyline::image_shape(3, 4, 4, 2));
   CHECK(splits.train.class_names == std::vector<std::string>{"3", "7"});
@@ -137,7 +144,7 @@ TEST_CASE("webdataset: images and their classes over several shards, in the orde
 TEST_CASE("webdataset: arrays, and targets in .json") {
   Shards shards(tar({array("a.npy", 1), text("a.json", R"({"price": 2.5, "kind": "flat", "warm": true})"),
                      array("b.npy", 5), text("b.json", R"({"price": -1, "kind": "house", "warm": false})")}));
-  shards.config.validation_path = shards.config.path;
+  shards.validate_on_a_copy();
   shards.config.columns.target = {"price", "warm"};
   const auto numbers = shards.load(Task::kRegression);
   CHECK(numbers.train.shape == leyline::features_shape(3, 2));
@@ -148,6 +155,20 @@ TEST_CASE("webdataset: arrays, and targets in .json") {
   CHECK_THAT(shards.complaint(Task::kRegression), ContainsSubstring("expected a number as the target, found \"flat\""));
   shards.config.columns.target = {"prise"};
   CHECK_THAT(shards.complaint(), ContainsSubstring("00.tar/a: its .json has no number or text \"prise\""));
+}
+
+TEST_CASE("webdataset: arrays of uint8 are pixels, and do not go together with numbers") {
+  const auto pixels = [](const std::string& name, std::uint8_t first) {
+    return NamedBytes{name, npy("|u1", "(2, 2)", {first, 1, 2, 255})};
+  };
+  Shards shards(tar({pixels("a.npy", 7), text("a.cls", "0"), pixels("b.npy", 9), text("b.cls", "1")}));
+  shards.validate_on_a_copy();
+  const auto splits = shards.load();
+  CHECK(splits.train.shape == leyline::image_shape(1, 2, 2, 2));
+  CHECK(torch::equal(splits.train.inputs.flatten(), torch::tensor({7, 1, 2, 255, 9, 1, 2, 255}, torch::kUInt8)));
+  const NamedBytes numbers{"b.npy", npy("<f4", "(2, 2)", raw<float>({1, 2, 3, 4}))};
+  Shards mixed(tar({pixels("a.npy", 7), text("a.cls", "0"), numbers, text("b.cls", "1")}));
+  CHECK_THAT(mixed.complaint(), ContainsSubstring("00.tar/b.npy: holds numbers, the first array pixels (uint8)"));
 }
 
 TEST_CASE("webdataset: data.max_samples thins each part, not what the parts are split from") {

@@ -10,6 +10,7 @@
 #include "device/out_of_memory.h"
 #include "leyline/seed_command.h"
 #include "support/failing_allocator.h"
+#include "support/host_package.h"
 #include "support/lane_cases.h"
 
 namespace esper::test::model_test {
@@ -30,6 +31,21 @@ TEST_CASE("classes that the data turn out not to have are refused by field befor
       MessageMatches(
           ContainsSubstring("growth.aggregation.classes[1]: there is no class 12; the data have 5, 0 to 4\n") &&
           ContainsSubstring("growth.aggregation.classes[2]: there is no class 5")));
+}
+
+TEST_CASE("outputs of an imported language model beyond the data's tokens weigh 1") {
+  const test::TemporaryFolder folder;
+  test::PackageFiles files;
+  files.description["input"]["dtype"] = "int64";
+  files.description["output"] = {test::kPackageInputs, test::kPackageOutputs};
+  const auto sample = leyline::tokens_shape(test::kPackageInputs, test::kPackageOutputs - 1);
+  LaneCase c = lane_case("weights", config::HostKind::kExported, sample, 4);
+  c.config.host.path = test::write_package(folder, files);
+  c.config.training.class_weights = {2, 3};
+  CHECK(torch::equal(make_model(c)->state.class_weights, torch::tensor({2.F, 3.F, 1.F})));
+  c.config.training.class_weights = {2, 3, 4};
+  CHECK_THROWS_MATCHES(make_model(c), base::Error,
+                       MessageMatches(ContainsSubstring("has 3 weights, but the data have 2 classes")));
 }
 
 TEST_CASE("a seed's optimizer starts when its training does") {

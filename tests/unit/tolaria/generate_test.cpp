@@ -4,6 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
+#include "support/lane_cases.h"
+
 namespace esper::test::generate_test {
 
 using tolaria::draw_token;
@@ -30,6 +32,18 @@ TEST_CASE("temperature and top_k narrow what is drawn") {
   }
   CHECK(draw_token(logits, {.temperature = 1000}, 0.999) == 0);
   CHECK(draw_token(logits, {.top_k = 9}, 0.999) == 0);
+}
+
+TEST_CASE("only tokens of the data are drawn, however many outputs the network has") {
+  constexpr std::int64_t kOutputs = 30, kTokens = 2;
+  auto c = tests::lane_case("outputs", config::HostKind::kTransformer, leyline::tokens_shape(8, kOutputs), 1);
+  c.config.host.embedding = 16;
+  c.config.host.heads = c.config.host.layers = c.config.host.segments = 1;
+  const auto model = tests::make_model(c);
+  const auto shape = leyline::tokens_shape(8, kTokens);
+  const auto drawn = tolaria::generate(*model, {0, 1}, shape, torch::kCPU, {.tokens = 20, .temperature = 1000});
+  REQUIRE(drawn.size() == 20);
+  for (const auto token : drawn) CHECK(token < kTokens);
 }
 
 }  // namespace esper::test::generate_test
