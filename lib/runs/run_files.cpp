@@ -66,6 +66,7 @@ base::Expected<Summary> read_summary(std::string_view text) {
   if (!state) return base::failure("its status is " + base::printable_line(base::in_quotes(status)));
   Summary summary;
   summary.state = *state;
+  summary.stopped_early = status == "early_stopped";
   summary.reason = text_at(parsed, "reason");
   summary.until = text_at(member(parsed, "ledger"), "until");
   summary.version = text_at(parsed, "version");

@@ -21,6 +21,7 @@ struct Course {
 
 struct Summary {
   RunState state = RunState::kFinished;
+  bool stopped_early = false;  // finished by training.early_stop_epochs
   std::string reason;
   std::string until;    // when its process ended, RFC 3339; empty in files of earlier versions
   std::string version;  // of Esper; empty where it was not recorded

@@ -24,7 +24,7 @@ inline constexpr std::uint64_t kJournalFileBytes = 4u << 20;
 enum class JournalTail {
   kClean,
   kTorn,     // ends in the middle of a record: an append that was cut off
-  kCorrupt,  // a whole record that fails its checksum, or an impossible length
+  kCorrupt,  // a whole record that fails its checksum, an impossible length, or one too large that records follow
 };
 
 // Records that an earlier file lost.

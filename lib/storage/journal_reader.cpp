@@ -81,6 +81,19 @@ JournalTail read_record(BlockReader& reader, std::uint64_t offset, std::uint64_t
   return hash32(payload, length) == expected ? JournalTail::kClean : JournalTail::kCorrupt;
 }
 
+// Whether a good record begins anywhere behind `offset`: an append that was cut off leaves none, a damaged length does.
+// Also true where it is not known, after so many bytes of what only looked like one.
+bool has_record_behind(BlockReader& reader, std::uint64_t offset, std::uint64_t size) {
+  constexpr std::uint64_t kMostSearched = 256u << 20;
+  std::uint64_t searched = 0;
+  for (std::uint64_t at = offset + 1; at + kRecordHeaderBytes < size && searched < kMostSearched; ++at) {
+    Bytes payload;
+    if (read_record(reader, at, size, payload) == JournalTail::kClean) return true;
+    searched += payload.size();
+  }
+  return searched >= kMostSearched;
+}
+
 // Stops after a record for which `visit` returns false.
 JournalScan scan_open(File& file, const std::function<bool(std::string_view)>& visit) {
   JournalScan scan;
@@ -98,6 +111,8 @@ JournalScan scan_open(File& file, const std::function<bool(std::string_view)>& v
       if (!visit(text_of(payload))) break;
     }
   }
+  if (scan.tail == JournalTail::kTorn && has_record_behind(reader, scan.good_bytes, size))
+    scan.tail = JournalTail::kCorrupt;
   scan.dropped_bytes = size - scan.good_bytes;
   return scan;
 }

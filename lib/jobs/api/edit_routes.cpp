@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/text/joined.h"
 #include "history/live_request.h"
 #include "history/run_config.h"
@@ -82,6 +84,11 @@ Response EditRoutes::set_in_run(const Job& job, const std::vector<std::string>& 
   const auto own = history::read_config_of_run(job.run_dir).config;
   storage::ConfinedFileSystem files(job.run_dir, storage::Owner::kAnyone);
   const auto changes = history::changes_to_request(files, job.run_dir, own, assignments);
+  const bool changes_epochs = std::ranges::any_of(changes, [](const auto& one) { return one.field == "epochs"; });
+  if (job.epochs > 0 && changes_epochs) {
+    return refusal(409, fmt::format("epochs: job {} trains to {} epochs, as its sweep decided, which would not follow",
+                                    job.id, job.epochs));
+  }
   std::string path;
   if (!changes.empty()) {
     // The line comes first: a full disk or a kill then leaves no change without one.

@@ -5,12 +5,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/text/joined.h"
+#include "history/checkpoint_list.h"
 
 namespace esper::jobs {
 namespace {
@@ -67,9 +70,17 @@ std::vector<std::string> causes_of(const Job& job) {
   return causes;
 }
 
-// Names of checkpoints sort by their place in the training.
+// As text epoch 10,000 would come before epoch 9,999.
+bool is_newer(const std::string& checkpoint, const std::string& than) {
+  const auto place_of = [](const std::string& name) {
+    const auto entry = history::checkpoint_entry("", name);
+    return entry ? std::optional(std::pair(entry->epoch, entry->step)) : std::nullopt;
+  };
+  return place_of(checkpoint) > place_of(than);
+}
+
 void forget_interruptions_before_checkpoint(Job& job, const AttemptEnd& end) {
-  if (end.never_began || end.checkpoint <= job.checkpoint) return;
+  if (end.never_began || !is_newer(end.checkpoint, job.checkpoint)) return;
   job.interruptions = 0;
   job.cause.clear();
 }
@@ -119,6 +130,13 @@ void follow_request(Job& job, const AttemptEnd& end) {
 }
 
 }  // namespace
+
+bool may_pass(int error) {
+  // The last ones: the program is being replaced, or a file system does not answer.
+  constexpr std::array kPassing{ENOSPC, EDQUOT, EFBIG,   ENOMEM, EAGAIN, EMFILE,
+                                ENFILE, ENOENT, ETXTBSY, EACCES, EIO,    ESTALE};
+  return std::ranges::find(kPassing, error) != kPassing.end();
+}
 
 std::string meaning(const AttemptEnd& end) {
   if (!end.problem.empty()) return end.problem;

@@ -21,6 +21,9 @@ struct AttemptEnd {
   std::int64_t peak_bytes = 0;     // of resident memory; 0: nobody saw it
 };
 
+// Whether a process that could not be started may be started later: its errno is of what a machine lacks for a while.
+bool may_pass(int error);
+
 // How often an interrupted job is started again.
 struct RestartRules {
   // In a row without a new checkpoint, for one cause. A cause that was not among them counts from 1 again, up to

@@ -73,14 +73,15 @@ struct ExitRecord {
   std::optional<int> exit_code{};
   int signal = 0;
   std::string problem{};        // it could not be started: why
+  int error = 0;                // errno of that; 0: none
   std::int64_t peak_bytes = 0;  // of resident memory
 };
 constexpr auto json_members(const ExitRecord*) {
   using base::json_member;
   using E = ExitRecord;
   return std::tuple{json_member("attempt", &E::attempt), json_member("exit_code", &E::exit_code),
-                    json_member("signal", &E::signal), json_member("problem", &E::problem),
-                    json_member("peak_bytes", &E::peak_bytes)};
+                    json_member("signal", &E::signal),   json_member("problem", &E::problem),
+                    json_member("error", &E::error),     json_member("peak_bytes", &E::peak_bytes)};
 }
 
 // Nothing where there is none of this attempt, or none that can be read. Fields that are not known, as a shim of

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include "base/file_system.h"
 #include "base/signal_point.h"
@@ -61,10 +62,12 @@ bool write_if_room(const std::string& path, const nlohmann::json& record) {
   }
 }
 
-void pass_on(int signal, pid_t trainer) {
+// A trainer that is told to stop a second time ends without saving, and each daemon that adopts a stopping job asks
+// again: so only the first request goes on.
+void pass_on(int signal, pid_t trainer, bool& is_stopping) {
   if (signal == kShimKill) {
     ::kill(-trainer, SIGKILL);  // the group that it leads
-  } else if (signal > 0 && signal != SIGCHLD) {
+  } else if (signal > 0 && signal != SIGCHLD && !std::exchange(is_stopping, true)) {
     ::kill(trainer, SIGTERM);
   }
 }
@@ -73,12 +76,13 @@ void pass_on(int signal, pid_t trainer) {
 // there is room, and requests to stop are passed on meanwhile.
 void await_trainer(pid_t trainer, const sigset_t& signals, const JobFolder& folder, const ProcessRecord& processes,
                    ExitRecord& record) {
-  bool is_written = false;
+  bool is_written = false, is_stopping = false;
   while (true) {
     if (!is_written) is_written = write_if_room(folder.process(), base::to_json(processes));
     int status = 0;
     if (::waitpid(trainer, &status, WNOHANG) == trainer) return fill_in(record, status);
-    pass_on(is_written ? ::sigwaitinfo(&signals, nullptr) : ::sigtimedwait(&signals, nullptr, &kWriteAgain), trainer);
+    const int signal = is_written ? ::sigwaitinfo(&signals, nullptr) : ::sigtimedwait(&signals, nullptr, &kWriteAgain);
+    pass_on(signal, trainer, is_stopping);
   }
 }
 
@@ -96,6 +100,7 @@ void train(const JobFolder& folder, const AttemptRecord& attempt, const sigset_t
     await_trainer(trainer, signals, folder, processes, record);
   } catch (const std::system_error& error) {
     record.problem = error.what();
+    record.error = error.code().value();
   }
 }
 

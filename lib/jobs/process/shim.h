@@ -1,7 +1,7 @@
 #pragma once
-// The small process between the daemon and one attempt of a job: it starts the trainer, passes requests to stop on to
-// it, and records how it ended. It outlives the daemon. If the shim itself ends, the kernel sends the trainer SIGTERM,
-// at which it saves and stops.
+// The small process between the daemon and one attempt of a job: it starts the trainer, passes the first request to
+// stop on to it, and records how it ended. It outlives the daemon. If the shim itself ends, the kernel sends the
+// trainer SIGTERM, at which it saves and stops.
 
 #include <signal.h>
 
@@ -12,7 +12,8 @@ namespace esper::jobs {
 // The shim's own numbers for the job's lock and the writing end of its FIFO, which the trainer gets as well.
 inline constexpr int kShimLock = 3, kShimAlive = 4;
 
-// Signals to the shim: the trainer is to save and stop; all of the trainer's processes are to be killed.
+// Signals to the shim: the trainer is to save and stop, which may be repeated; all of the trainer's processes are to be
+// killed.
 inline constexpr int kShimStop = SIGTERM, kShimKill = SIGUSR1;
 
 // By the daemon: starts the shim of the attempt in `folder`, which is written already. `lock` comes from try_lock().

@@ -15,6 +15,7 @@
 #include "base/signal_point.h"
 #include "base/text/child_process.h"
 #include "base/text/joined.h"
+#include "history/checkpoint_list.h"
 #include "jobs/job/run_folder.h"
 #include "jobs/process/log_files.h"
 #include "jobs/process/shim.h"
@@ -65,13 +66,10 @@ bool is_over(const JobFolder& folder) {
   }
 }
 
-// Names of checkpoints sort by their place in the training.
 std::string newest_checkpoint(const std::string& run_dir) {
   try {
-    std::string newest;
-    for (const auto& entry : storage::real_file_system().list(run_dir + "/checkpoints"))
-      if (entry.name.starts_with("epoch-") && entry.name.find('.') == std::string::npos) newest = entry.name;
-    return newest;
+    const auto checkpoints = history::list_checkpoints(storage::real_file_system(), run_dir + "/checkpoints");
+    return checkpoints.empty() ? "" : checkpoints.back().name();
   } catch (const base::IoError&) {
     return "";
   }
@@ -228,6 +226,7 @@ AttemptEnd Attempts::end_of(const Watch& watch) const {
   end.exit_code = record->exit_code;
   end.signal = record->signal;
   end.problem = record->problem;
+  end.never_began = may_pass(record->error);
   end.peak_bytes = record->peak_bytes;
   return end;
 }

@@ -15,7 +15,8 @@
 namespace esper::jobs {
 
 // Why the job cannot train in its run folder, as text for its user: the run there was made by others, or the run that
-// it had is gone, which must not become a training from the beginning unasked. Empty: it can. Throws base::IoError.
+// it had when an attempt ended is gone, which must not become a training from the beginning unasked. Empty: it can.
+// Throws base::IoError.
 std::string wrong_run(const Job& job);
 
 class Attempts {

@@ -48,8 +48,8 @@ void Queue::recover() {
 void Queue::adopt(const Job& job) {
   try {
     if (auto end = attempts_.adopt(job)) {
-      end->never_began = job.state == S::kStarting && !end->exit_code && end->signal == 0 && end->problem.empty() &&
-                         !read_process(attempts_.folder_of(job.id), job.attempts);
+      end->never_began |= job.state == S::kStarting && !end->exit_code && end->signal == 0 && end->problem.empty() &&
+                          !read_process(attempts_.folder_of(job.id), job.attempts);
       ends_[job.id] = *end;
     } else if (job.state == S::kStopping) {
       attempts_.stop(job.id);
@@ -113,7 +113,7 @@ base::Expected<Job> Queue::act(JobId id, JobAction action, std::int64_t uid) {
 base::Expected<std::optional<Job>> Queue::forecast_after(const Job& job, const JobChange& change) const {
   if (!changes_forecast(change) || !why_not(job, change).empty()) return std::optional<Job>();
   const auto& forecasts = scheduler_.forecasts();
-  auto possible = forecasts.forecast(changed(job, change), change.config ? *change.config : forecasts.run_file_of(job));
+  auto possible = forecasts.admit(changed(job, change), change.config ? *change.config : forecasts.run_file_of(job));
   if (!possible) return base::failure(possible.error());
   return std::optional(std::move(*possible));
 }

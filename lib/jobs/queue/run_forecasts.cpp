@@ -1,10 +1,31 @@
 #include "jobs/queue/run_forecasts.h"
 
+#include <utility>
+
 #include "jobs/schedule/admission.h"
 #include "jobs/schedule/run_file.h"
 #include "jobs/schedule/run_inputs.h"
 
 namespace esper::jobs {
+namespace {
+
+Submission submission_of(const Job& job, const std::string& run_file) {
+  Submission submission;
+  submission.config = run_file;
+  submission.folder = job.folder;
+  submission.run_dir = job.run_dir;
+  submission.needs = job.needs;
+  return submission;
+}
+
+base::Expected<Job> with_forecast_of(const base::Expected<Submission>& submission, Job job) {
+  if (!submission) return base::failure(submission.error());
+  job.needs = submission->needs;
+  job.forecast = submission->forecast;
+  return job;
+}
+
+}  // namespace
 
 std::string RunForecasts::run_file_of(const Job& job) const {
   return job.sweep == 0 ? store_.config_of(job.id) : sweeps_.run_file_of(job);
@@ -17,19 +38,17 @@ base::Expected<Submission> RunForecasts::admit(const Submission& submission) con
                      observer_.whole_disk(run_dir));
 }
 
+base::Expected<Job> RunForecasts::admit(Job job, const std::string& run_file) const {
+  return with_forecast_of(admit(submission_of(job, run_file)), std::move(job));
+}
+
 bool RunForecasts::is_missing(const Job& job) { return job.forecast == config::RunForecast{}; }
 
 base::Expected<Job> RunForecasts::forecast(Job job, const std::string& run_file) const {
-  Submission submission;
-  submission.config = run_file;
-  submission.folder = job.folder;
-  submission.run_dir = job.run_dir;
-  submission.needs = job.needs;
-  const auto admitted = admit(submission);
-  if (!admitted) return base::failure(admitted.error());
-  job.needs = admitted->needs;
-  job.forecast = admitted->forecast;
-  return job;
+  const config::RunConfig& config = read_run_file(run_file).config;
+  const auto forecast =
+      with_forecast(submission_of(job, run_file), config, run_inputs(config, job.folder), observer_.capacity());
+  return with_forecast_of(forecast, std::move(job));
 }
 
 }  // namespace esper::jobs

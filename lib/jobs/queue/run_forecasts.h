@@ -18,7 +18,10 @@ class RunForecasts {
   // The submission with its forecast and its GPUs. Its configuration has no mistakes. Fails with the reason where it
   // could never begin here.
   base::Expected<Submission> admit(const Submission& submission) const;
-  // The same for a job that has no forecast yet: trials of a sweep, and jobs of an earlier version's database.
+  // The same for a job that changes.
+  base::Expected<Job> admit(Job job, const std::string& run_file) const;
+  // For a job that has no forecast yet: trials of a sweep, and jobs of an earlier version's database. What is too large
+  // for this machine is no failure: the job waits, for the next daemon may have more.
   static bool is_missing(const Job& job);
   base::Expected<Job> forecast(Job job, const std::string& run_file) const;
   // What the job trains with. Throws base::ConfigError where this version does not take the files of its sweep any

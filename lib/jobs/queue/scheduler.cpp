@@ -1,9 +1,7 @@
 #include "jobs/queue/scheduler.h"
 
 #include <algorithm>
-#include <array>
 #include <boost/system/system_error.hpp>
-#include <cerrno>
 #include <system_error>
 
 #include "base/file_system.h"
@@ -20,14 +18,6 @@ constexpr std::int64_t kMostLookedAt = 256;
 constexpr std::int64_t kMostLookedAtWhereFull = 16;
 // A configuration takes milliseconds to read.
 constexpr int kMostForecastAtOnce = 16;
-
-// What a machine lacks for a while.
-bool may_pass(int error) {
-  // The last ones: the program is being replaced, or a file system does not answer.
-  constexpr std::array kPassing{ENOSPC, EDQUOT, EFBIG,   ENOMEM, EAGAIN, EMFILE,
-                                ENFILE, ENOENT, ETXTBSY, EACCES, EIO,    ESTALE};
-  return std::ranges::find(kPassing, error) != kPassing.end();
-}
 
 AttemptEnd failed_start(int error, const std::string& text) {
   return {.problem = text, .never_began = may_pass(error)};

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <charconv>
+#include <utility>
 
 namespace esper::jobs {
 namespace {
@@ -24,10 +25,9 @@ std::int64_t ordinal_of(const std::string& device) {
 
 }  // namespace
 
-base::Expected<Submission> admit(Submission submission, const config::RunConfig& config,
-                                 const config::RunInputs& inputs, const Capacity& capacity, std::int64_t disk_bytes) {
+base::Expected<Submission> with_forecast(Submission submission, const config::RunConfig& config,
+                                         const config::RunInputs& inputs, const Capacity& capacity) {
   Resources& needs = submission.needs;
-  const bool gpus_given = needs.gpus > 0;
   const std::string& device = config.device.kind;
   needs.gpus = gpus_of(device, needs.gpus, capacity);
   if (ordinal_of(device) > 0 && ordinal_of(device) >= needs.gpus) {
@@ -37,13 +37,21 @@ base::Expected<Submission> admit(Submission submission, const config::RunConfig&
                     device, needs.gpus));
   }
   submission.forecast = forecast(config, inputs, needs.gpus > 0 ? config::RunsOn::kGpu : config::RunsOn::kCpu);
+  return submission;
+}
+
+base::Expected<Submission> admit(Submission submission, const config::RunConfig& config,
+                                 const config::RunInputs& inputs, const Capacity& capacity, std::int64_t disk_bytes) {
+  const bool gpus_given = submission.needs.gpus > 0;
+  auto admitted = with_forecast(std::move(submission), config, inputs, capacity);
+  if (!admitted) return admitted;
   Job job;
-  job.needs = needs;
-  job.forecast = submission.forecast;
+  job.needs = admitted->needs;
+  job.forecast = admitted->forecast;
   if (gpus_given) job.forecast.device_memory = {};  // the user says that they are enough
   if (const auto reason = never_fits(job, capacity, disk_bytes); !reason.empty())
     return base::failure("it can never begin on this machine: " + reason);
-  return submission;
+  return admitted;
 }
 
 }  // namespace esper::jobs

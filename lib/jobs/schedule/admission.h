@@ -9,8 +9,11 @@
 
 namespace esper::jobs {
 
-// The submission with both. Fails with the reason, for its user, where the job could never begin here. disk_bytes: as
-// never_fits() takes it.
+// The submission with both. Fails with the reason, for its user, where its device is none that the job has.
+base::Expected<Submission> with_forecast(Submission submission, const config::RunConfig& config,
+                                         const config::RunInputs& inputs, const Capacity& capacity);
+
+// The same. Fails also where the job could never begin here. disk_bytes: as never_fits() takes it.
 base::Expected<Submission> admit(Submission submission, const config::RunConfig& config,
                                  const config::RunInputs& inputs, const Capacity& capacity, std::int64_t disk_bytes);
 

@@ -79,6 +79,10 @@ std::string named_run(const Submission& submission, JobId id, std::int64_t at_ms
 
 }  // namespace
 
+base::ConfigError missing_row(const std::string& what) {
+  return base::ConfigError({{.place = {.file = "jobs.db"}, .path = "", .text = what + " is missing"}});
+}
+
 std::vector<Job> JobStore::read_all(Statement& rows, JobParts parts) {
   std::vector<Job> jobs;
   while (rows.step()) jobs.push_back(job_of(rows, parts));
@@ -224,7 +228,7 @@ std::vector<std::pair<JobId, JobState>> JobStore::unfinished() {
 std::string JobStore::config_of(JobId id) {
   auto row = database_.prepare("SELECT yaml FROM configs WHERE job = ?");
   row.bind(id);
-  ESPER_CHECK(row.step(), "each job has a run file");
+  if (!row.step()) throw missing_row(fmt::format("the run file of job {}", id));
   return row.text(0);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/expected.h"
+#include "base/text/problem.h"
 #include "jobs/database/database.h"
 #include "jobs/job/job.h"
 #include "jobs/job/job_change.h"
@@ -25,6 +26,10 @@ struct JobFilter {
   std::int64_t most = 10000;       // the newest ones
   JobParts parts = JobParts::kAll;
 };
+
+// For a row that what is stored needs, "the run file of job 3": a database that was saved by hand after damage may lack
+// some. What needs it cannot go on, and all else can.
+base::ConfigError missing_row(const std::string& what);
 
 class JobStore {
  public:
@@ -49,7 +54,7 @@ class JobStore {
   std::int64_t count(JobState state) const;
   // All that have not ended.
   std::vector<std::pair<JobId, JobState>> unfinished();
-  // The run file of a job that is of no sweep.
+  // The run file of a job that is of no sweep. Throws base::ConfigError where it was lost: missing_row().
   std::string config_of(JobId id);
   // All but the run file. ESPER_CHECK: the state may follow the one that is stored (job_states.h). `asked`: the
   // line that it gets in the audit log.

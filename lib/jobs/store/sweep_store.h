@@ -39,8 +39,8 @@ class SweepStore {
   struct Texts {
     std::string sweep, run_file;
   };
-  Texts texts_of(SweepId id);
-  // Of every job, configuration by configuration and seed by seed.
+  Texts texts_of(SweepId id);  // throws base::ConfigError where it was lost: missing_row()
+  // Of every job that was not lost, configuration by configuration and seed by seed.
   std::vector<SweepTrial> trials_of(SweepId id);
   std::optional<SweepTrial> trial_of(JobId job);
 

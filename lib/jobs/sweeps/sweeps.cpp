@@ -6,11 +6,10 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/error.h"
 #include "base/names.h"
+#include "base/text/problem.h"
 #include "jobs/job/job_states.h"
 #include "jobs/store/run_stamp.h"
-#include "jobs/sweeps/sweep_plan.h"
 #include "jobs/sweeps/trial_figure.h"
 #include "nissa/log.h"
 #include "sweep/halving.h"
@@ -83,6 +82,22 @@ Sweeps::Shared Sweeps::try_load(SweepId id) {
   }
 }
 
+std::vector<SweepTrial> Sweeps::all_trials_of(SweepId id, const Loaded& loaded) {
+  auto trials = store_.trials_of(id);
+  if (trials.size() != loaded.configurations.size() * loaded.sweep.seeds.size())
+    throw missing_row(fmt::format("a job of sweep {}", id));
+  return trials;
+}
+
+std::optional<SweepPlan> Sweeps::try_plan(SweepId id, const Loaded& loaded) {
+  try {
+    return plan_sweep(loaded.sweep, all_trials_of(id, loaded));
+  } catch (const base::ConfigError& error) {
+    nissa::log::warning(fmt::format("sweep {} cannot go on: {}", id, error.what()));
+    return std::nullopt;
+  }
+}
+
 SweepRecord Sweeps::submit(const SweepSubmission& submission, const Asked& asked) {
   Transaction transaction(jobs_.database());
   if (!submission.token.empty())
@@ -133,7 +148,7 @@ void Sweeps::insert_jobs(const SweepRecord& record, const Loaded& loaded, const 
 
 SweepReport Sweeps::report(SweepId id) {
   const auto loaded = load(id);
-  const auto progress = progress_of(loaded->sweep, store_.trials_of(id));
+  const auto progress = progress_of(loaded->sweep, all_trials_of(id, *loaded));
   return {*store_.find(id), sweep::summarize(loaded->sweep, progress)};
 }
 
@@ -209,7 +224,7 @@ void Sweeps::drive_one(const SweepRecord& record, std::int64_t now_ms) {
   const bool is_needed = has_steps || !resumed.empty();
   if (const auto loaded = is_needed ? try_load(record.id) : nullptr) {
     store_.train_on(resumed, epochs_of_rung(loaded->sweep, num_rungs(loaded->sweep) - 1));
-    if (has_steps) changed = take_steps(record, loaded->sweep, now_ms);
+    if (has_steps) changed = take_steps(record, *loaded, now_ms);
     changed.insert(changed.end(), resumed.begin(), resumed.end());
   }
   transaction.commit();
@@ -218,17 +233,18 @@ void Sweeps::drive_one(const SweepRecord& record, std::int64_t now_ms) {
     nissa::log::info(fmt::format("sweep {} is {}", record.id, base::name_of(state)));
 }
 
-std::vector<JobId> Sweeps::take_steps(const SweepRecord& record, const sweep::Sweep& sweep, std::int64_t now_ms) {
-  const auto plan = plan_sweep(sweep, store_.trials_of(record.id));
-  store_.make_due(plan.due);
-  auto changed = store_.begin(plan.begin);
+std::vector<JobId> Sweeps::take_steps(const SweepRecord& record, const Loaded& loaded, std::int64_t now_ms) {
+  const auto plan = try_plan(record.id, loaded);
+  if (!plan) return {};
+  store_.make_due(plan->due);
+  auto changed = store_.begin(plan->begin);
   add_to_audit(by_daemon(now_ms, fmt::format("its turn in sweep {}", record.id)), changed);
-  if (plan.has_ended) {
+  if (plan->has_ended) {
     const auto left = store_.leave_paused(record.id, now_ms);
     changed.insert(changed.end(), left.begin(), left.end());
   }
-  const SweepState state = plan.has_ended ? SweepState::kEnded : SweepState::kActive;
-  if (state != record.state) store_.save_state(record.id, state, plan.has_ended ? now_ms : 0);
+  const SweepState state = plan->has_ended ? SweepState::kEnded : SweepState::kActive;
+  if (state != record.state) store_.save_state(record.id, state, plan->has_ended ? now_ms : 0);
   return changed;
 }
 
@@ -238,7 +254,7 @@ void Sweeps::save_rung(Job& job, const SweepTrial& trial, const sweep::Sweep& sw
   const bool is_last = trial.rung + 1 == num_rungs(sweep);
   const bool has_reached_it = job.state == JobState::kSucceeded;
   if (has_reached_it && (is_last || stopped_for != StopPurpose::kPause)) {
-    store_.save_result(trial, figure_of_run(job.run_dir, sweep.settings.metric));
+    store_.save_result(trial, figure_of_run(job.run_dir, sweep.settings.metric, job.epochs));
   } else {
     store_.remove_result(trial);
   }
@@ -258,7 +274,7 @@ void Sweeps::save_end(Job& job, StopPurpose stopped_for, const Asked& asked) {
 
 std::string Sweeps::run_file_of(const Job& job) {
   const auto trial = store_.trial_of(job.id);
-  ESPER_CHECK(trial, "a job of a sweep has its place there");
+  if (!trial) throw missing_row(fmt::format("the place of job {} in its sweep", job.id));
   const auto loaded = load(job.sweep);
   const auto epochs = job.epochs > 0 ? std::optional(static_cast<int>(job.epochs)) : std::nullopt;
   return sweep::trial_run_file(loaded->sweep, loaded->configurations.at(trial->configuration),

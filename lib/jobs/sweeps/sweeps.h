@@ -12,6 +12,7 @@
 
 #include "base/expected.h"
 #include "jobs/store/sweep_store.h"
+#include "jobs/sweeps/sweep_plan.h"
 #include "sweep/expand.h"
 #include "sweep/summary_json.h"
 
@@ -47,7 +48,7 @@ class Sweeps {
   std::vector<SweepRecord> list(std::int64_t most = kMostSweepsListed) { return store_.list(most); }
   std::optional<SweepRecord> find(SweepId id) { return store_.find(id); }
   // Of a sweep that exists, as are the next ones. Throws base::ConfigError where this version does not take the stored
-  // files any more.
+  // files any more, and where a row of the sweep's was lost (missing_row()).
   SweepReport report(SweepId id);
   // Fails where no configuration has all of its seeds yet.
   base::Expected<BestConfiguration> best(SweepId id);
@@ -79,13 +80,17 @@ class Sweeps {
   using Shared = std::shared_ptr<const Loaded>;
   static Loaded read(const std::string& sweep, const std::string& run_file);
   Shared load(SweepId id);
-  Shared try_load(SweepId id);  // none: this version does not take the stored files any more
+  // None, with a warning: this version does not take the stored files any more, or they are lost.
+  Shared try_load(SweepId id);
+  // Throws base::ConfigError where one is lost.
+  std::vector<SweepTrial> all_trials_of(SweepId id, const Loaded& loaded);
+  std::optional<SweepPlan> try_plan(SweepId id, const Loaded& loaded);  // none, with a warning: one is lost
   std::string free_run_dir(const std::string& wanted);
   void insert_jobs(const SweepRecord& record, const Loaded& loaded, const SweepSubmission& submission,
                    const Asked& asked);
   void drive_one(const SweepRecord& record, std::int64_t now_ms);
   // The jobs that it changes. Within the caller's transaction, as the next one.
-  std::vector<JobId> take_steps(const SweepRecord& record, const sweep::Sweep& sweep, std::int64_t now_ms);
+  std::vector<JobId> take_steps(const SweepRecord& record, const Loaded& loaded, std::int64_t now_ms);
   void save_rung(Job& job, const SweepTrial& trial, const sweep::Sweep& sweep, StopPurpose stopped_for);
   base::Expected<SweepRecord> existing(SweepId id);
   void add_to_audit(const Asked& asked, const std::vector<JobId>& jobs);

@@ -1,13 +1,16 @@
 #pragma once
 // What a run came to. Any thread; reads the file system.
 
+#include <cstdint>
 #include <string>
 
 #include "config/training_config.h"
 
 namespace esper::jobs {
 
-// The metric of the last validation, from the run's summary.json; NaN where there is none.
-double figure_of_run(const std::string& run_dir, config::Metric metric);
+// The metric of the last validation of a run that has ended by itself: from its summary.json or, where that could not
+// be written, its newest checkpoint. epochs: that it was to train to; 0: as its run file says. NaN, with a warning,
+// where neither has it.
+double figure_of_run(const std::string& run_dir, config::Metric metric, std::int64_t epochs);
 
 }  // namespace esper::jobs

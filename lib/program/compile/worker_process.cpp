@@ -41,8 +41,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// What the child starts with: the channel as standard input and output, the script, the root folder as its current one,
-// its own process group, no signal blocked or ignored.
+// What the child starts with: the channel as standard input and output, the script, no other file, the root folder as
+// its current one, its own process group, no signal blocked or ignored.
 struct SpawnPlan {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
@@ -53,6 +53,8 @@ struct SpawnPlan {
     posix_spawn_file_actions_adddup2(&files, channel, STDOUT_FILENO);
     posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&files, script, kScriptDescriptor);
+    // A daemon's job has files open for its children, by which the daemon knows that it lives.
+    posix_spawn_file_actions_addclosefrom_np(&files, kScriptDescriptor + 1);
     // Nothing in the folder that the user happens to stand in is looked at.
     posix_spawn_file_actions_addchdir_np(&files, "/");
     posix_spawnattr_init(&attributes);

@@ -29,7 +29,10 @@ trap=${run##*_}; rest=${run%_*}
 code=${rest##*_}; rest=${rest%_*}
 seconds=${rest##*_}
 if [ "$trap" = deaf ]; then trap '' TERM
-else trap 'kill $nap; echo saved >> "$run/stops"; : > "$run/checkpoints/epoch-1"; exit 143' TERM; fi
+else
+  checkpoint=$run/checkpoints/epoch-0001-step-000000001
+  trap 'kill $nap; echo saved >> "$run/stops"; mkdir -p "$checkpoint"; exit 143' TERM
+fi
 echo begun >> "$run/begins"
 sleep "$seconds" 3>&- 4>&- &
 nap=$!

@@ -58,6 +58,16 @@ TEST_CASE("what this machine does not have is refused with the figures") {
   CHECK(admit({.needs = {.memory_bytes = kGiga, .gpus = 1}}, config, kInputs, kGpus, 0));
 }
 
+TEST_CASE("a forecast alone refuses nothing that is too large") {
+  config::RunConfig config;
+  config.device.kind = "cuda";
+  const auto submission = with_forecast({.needs = {.gpus = kGpusByDevice}}, config, kInputs, kCpus);
+  REQUIRE(submission);
+  CHECK(submission->needs.gpus == 1);
+  config.device.kind = "cuda:1";
+  CHECK_FALSE(with_forecast({.needs = {.gpus = kGpusByDevice}}, config, kInputs, kGpus));
+}
+
 TEST_CASE("the forecast comes along") {
   const auto submission = admitted("cpu", kGpusByDevice, kCpus);
   CHECK(submission->forecast.memory.bytes > 0);

@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "history/checkpoint_list.h"
 #include "jobs/job/job_states.h"
 
 namespace esper::test::attempt_end_test {
@@ -10,6 +11,8 @@ using namespace esper::jobs;
 using namespace std::chrono_literals;
 
 namespace {
+
+const std::string kFirst = history::checkpoint_name(1, 10), kSecond = history::checkpoint_name(2, 20);
 
 Job running() {
   Job job;
@@ -43,24 +46,24 @@ TEST_CASE(
   Job job = running();
   const RestartRules rules{.most_interruptions = 3};
   for (int count = 1; count <= 3; ++count) {
-    settle(job, {.signal = 9, .checkpoint = "a"}, rules);
+    settle(job, {.signal = 9, .checkpoint = kFirst}, rules);
     CHECK(job.state == JobState::kQueued);
     // The first one brought a checkpoint.
     CHECK(job.interruptions == count);
     job.state = JobState::kRunning;
   }
   SECTION("the same once more") {
-    settle(job, {.signal = 9, .checkpoint = "a"}, rules);
+    settle(job, {.signal = 9, .checkpoint = kFirst}, rules);
     CHECK(job.state == JobState::kFailed);
     CHECK(job.reason.find("signal 9") != std::string::npos);
   }
   SECTION("with a new checkpoint") {
-    settle(job, {.signal = 9, .checkpoint = "b"}, rules);
+    settle(job, {.signal = 9, .checkpoint = kSecond}, rules);
     CHECK(job.state == JobState::kQueued);
     CHECK(job.interruptions == 1);
   }
   SECTION("of another cause") {
-    settle(job, {.signal = 11, .checkpoint = "a"}, rules);
+    settle(job, {.signal = 11, .checkpoint = kFirst}, rules);
     CHECK(job.state == JobState::kQueued);
     CHECK(job.interruptions == 1);
     CHECK(job.reason == "interrupted: signal 11 (Segmentation fault)");
@@ -68,15 +71,32 @@ TEST_CASE(
   }
   SECTION("after a checkpoint that was saved for a request to stop") {
     job.purpose = StopPurpose::kYield;
-    settle(job, {.exit_code = 143, .checkpoint = "b"}, rules);
+    settle(job, {.exit_code = 143, .checkpoint = kSecond}, rules);
     CHECK(job.interruptions == 0);
-    settle(job, {.signal = 9, .checkpoint = "b"}, rules);
+    settle(job, {.signal = 9, .checkpoint = kSecond}, rules);
     CHECK(job.state == JobState::kQueued);
     CHECK(job.interruptions == 1);
     CHECK(job.cause == "signal 9 (Killed)");
   }
   SECTION("where the checkpoints cannot be listed") {
     settle(job, {.signal = 9}, rules);
+    CHECK(job.state == JobState::kFailed);
+  }
+}
+
+TEST_CASE("a checkpoint of epoch 10,000 is newer than one of epoch 9,999") {
+  const RestartRules rules{.most_interruptions = 1};
+  Job job = running();
+  job.checkpoint = history::checkpoint_name(9'999, 99'990);
+  job.interruptions = 1;
+  job.cause = "signal 9 (Killed)";
+  SECTION("which ends the count") {
+    settle(job, {.signal = 9, .checkpoint = history::checkpoint_name(10'000, 100'000)}, rules);
+    CHECK(job.state == JobState::kQueued);
+    CHECK(job.interruptions == 1);
+  }
+  SECTION("where the same one is still the newest") {
+    settle(job, {.signal = 9, .checkpoint = job.checkpoint}, rules);
     CHECK(job.state == JobState::kFailed);
   }
 }
@@ -91,7 +111,7 @@ TEST_CASE("causes that take turns do not start a job again for ever") {
     if (job.state == JobState::kQueued) ++restarts;
   };
   SECTION("two of them") {
-    const AttemptEnd killed{.signal = 9, .checkpoint = "a"}, no_room{.exit_code = 6, .checkpoint = "a"};
+    const AttemptEnd killed{.signal = 9, .checkpoint = kFirst}, no_room{.exit_code = 6, .checkpoint = kFirst};
     while (job.state != JobState::kFailed && restarts < 100) interrupt(restarts % 2 == 0 ? killed : no_room);
     CHECK(restarts == 4);
     CHECK(job.interruptions == 4);
@@ -99,29 +119,29 @@ TEST_CASE("causes that take turns do not start a job again for ever") {
     CHECK(job.reason == "interrupted 4 times in a row without a new checkpoint: " + job.cause);
   }
   SECTION("another one each time") {
-    while (job.state != JobState::kFailed && restarts < 100) interrupt({.signal = restarts + 1, .checkpoint = "a"});
+    while (job.state != JobState::kFailed && restarts < 100) interrupt({.signal = restarts + 1, .checkpoint = kFirst});
     CHECK(restarts <= 9);
   }
   SECTION("as many as count from 1, each for its whole number of times") {
     for (const int signal : {9, 11, 6})
-      for (int count = 1; count <= 3; ++count) interrupt({.signal = signal, .checkpoint = "a"});
+      for (int count = 1; count <= 3; ++count) interrupt({.signal = signal, .checkpoint = kFirst});
     CHECK(restarts == 9);
-    interrupt({.signal = 15, .checkpoint = "a"});
+    interrupt({.signal = 15, .checkpoint = kFirst});
     CHECK(job.state == JobState::kFailed);
   }
   SECTION("with checkpoints between them") {
     for (int epoch = 100; epoch < 200; ++epoch) {
-      const std::string checkpoint = "epoch-" + std::to_string(epoch);
+      const std::string checkpoint = history::checkpoint_name(static_cast<std::uint32_t>(epoch), epoch);
       interrupt({.signal = 9, .checkpoint = checkpoint});
       interrupt({.exit_code = 6, .checkpoint = checkpoint});
     }
     CHECK(restarts == 200);
   }
   SECTION("a retried job counts from the beginning") {
-    for (int count = 1; count <= 4; ++count) interrupt({.signal = 9, .checkpoint = "a"});
+    for (int count = 1; count <= 4; ++count) interrupt({.signal = 9, .checkpoint = kFirst});
     REQUIRE(job.state == JobState::kFailed);
     job.interruptions = 0;  // as after_action() leaves it
-    interrupt({.signal = 11, .checkpoint = "a"});
+    interrupt({.signal = 11, .checkpoint = kFirst});
     CHECK(job.cause == "signal 11 (Segmentation fault)");
   }
 }

@@ -292,6 +292,24 @@ TEST_CASE("a change of a live run has its line in the audit log, also where the 
   CHECK_THAT(lines[2], ContainsSubstring("not done: another process"));
 }
 
+TEST_CASE("the epochs that a sweep decided are not changed in the live run, and all else is") {
+  Routes routes;
+  const std::string run = routes.live_run();
+  std::ofstream(run + "/config.yaml") << "seed: 1\nepochs: 3\ngrowth: {enabled: false}\n";
+  Job job = *routes.store.find(1);
+  job.epochs = 3;
+  routes.store.save(job);
+  const auto refused = routes.ask("POST", "/v1/jobs/1/set", {{"assignments", {"epochs=9"}}});
+  CHECK(refused.status == 409);
+  CHECK_THAT(refused.body, ContainsSubstring("epochs: job 1 trains to 3 epochs, as its sweep decided"));
+  CHECK(!std::filesystem::exists(run + "/changes/request-0001.json"));
+  CHECK(routes.audited_settings().empty());
+  CHECK(routes.set_rate("0.0125").status == 200);
+  job.epochs = 0;
+  routes.store.save(job);
+  CHECK(routes.ask("POST", "/v1/jobs/1/set", {{"assignments", {"epochs=9"}}}).status == 200);
+}
+
 TEST_CASE("a change of a live run that cannot be written to the audit log is not made") {
   Routes routes;
   const std::string run = routes.live_run();

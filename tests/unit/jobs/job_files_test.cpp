@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <cerrno>
 #include <chrono>
 #include <exception>
 #include <filesystem>
@@ -17,6 +18,7 @@
 
 #include "base/text/child_process.h"
 #include "jobs/process/shim.h"
+#include "support/child_end.h"
 #include "support/patience.h"
 #include "support/temporary_folder.h"
 
@@ -33,6 +35,12 @@ bool appears(const std::string& path) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return true;
+}
+
+// In place of the job's lock and FIFO.
+void open_files_of_shim() {
+  const int nothing = ::open("/dev/null", O_RDWR);
+  for (const int number : {kShimLock, kShimAlive}) ::dup2(nothing, number);
 }
 
 // The shim of a job, as a process of its own in which no file can grow, as on a full disk.
@@ -70,8 +78,7 @@ class ShimWithoutRoom {
   [[noreturn]] static void run(const JobFolder& job) {
     let_files_grow(::getpid(), false);
     ::signal(SIGXFSZ, SIG_IGN);  // as the program's own start does
-    const int nothing = ::open("/dev/null", O_RDWR);
-    for (const int number : {kShimLock, kShimAlive}) ::dup2(nothing, number);
+    open_files_of_shim();
     int status = 99;
     try {
       status = run_shim(job);
@@ -163,6 +170,44 @@ TEST_CASE("on a full disk the shim passes requests on to its trainer, and writes
     REQUIRE(read_exit(job, 1));
     CHECK(read_exit(job, 1)->signal == SIGKILL);
   }
+}
+
+TEST_CASE("a request to stop that is repeated, as by the next daemon, does not reach the trainer again") {
+  const esper::test::TemporaryFolder folder;
+  const JobFolder job{folder.path()};
+  const std::string script =
+      "trap 'test -e once && : > twice; : > once' TERM; : > begun; until test -e saved; do sleep 0.05; done; exit 7";
+  write_record(job.attempt(), esper::base::to_json(AttemptRecord{.attempt = 1,
+                                                                 .command = {"/bin/sh", "-c", script},
+                                                                 .environment = {"PATH=/usr/bin:/bin"},
+                                                                 .folder = folder.path()}));
+  ShimWithoutRoom shim(job);
+  REQUIRE(appears(folder / "begun"));
+  shim.send(kShimStop);
+  REQUIRE(appears(folder / "once"));
+  shim.send(kShimStop);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // for a signal that would come
+  std::ofstream(folder / "saved").flush();
+  CHECK(shim.end_with_room() == 0);
+  CHECK(!std::filesystem::exists(folder / "twice"));
+  REQUIRE(read_exit(job, 1));
+  CHECK(read_exit(job, 1)->exit_code == 7);
+}
+
+TEST_CASE("the shim records why its trainer could not be started") {
+  const esper::test::TemporaryFolder folder;
+  const JobFolder job{folder.path()};
+  write_record(job.attempt(),
+               esper::base::to_json(AttemptRecord{
+                   .attempt = 1, .command = {folder / "no-esper"}, .environment = {}, .folder = folder.path()}));
+  const auto end = end_of_child([&] {
+    open_files_of_shim();
+    run_shim(job);
+  });
+  CHECK(end.status == 0);
+  REQUIRE(read_exit(job, 1));
+  CHECK(read_exit(job, 1)->error == ENOENT);
+  CHECK(read_exit(job, 1)->problem.starts_with("cannot start "));
 }
 
 TEST_CASE("a process is known by more than its number") {

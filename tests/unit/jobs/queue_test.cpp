@@ -2,9 +2,11 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
+#include "history/checkpoint_list.h"
 #include "jobs/database/schema.h"
 #include "support/temporary_folder.h"
 
@@ -150,6 +152,51 @@ TEST_CASE("a start that fails is tried again later each time") {
   CHECK(room.store.find(1)->attempts == 2);
 }
 
+TEST_CASE("the newest checkpoint is the one of the latest epoch, of however many digits") {
+  SmallQueue room;
+  const std::string run = room.folder / "run";
+  room.put(room.submit(run), JobState::kRunning);
+  const std::string newest = history::checkpoint_name(10'000, 100'000);
+  for (const auto& name : {history::checkpoint_name(9'999, 99'990), newest, newest + ".partial"})
+    std::filesystem::create_directories(run + "/checkpoints/" + name);
+  room.queue.recover();
+  room.run();
+  CHECK(room.store.find(1)->checkpoint == newest);
+}
+
+TEST_CASE("a job whose run file was lost from the database fails, and the daemon goes on") {
+  SmallQueue room;
+  room.submit();
+  room.store.database().run("DELETE FROM configs");
+  REQUIRE(room.queue.act(1, JobAction::kResume, 7));
+  room.run();
+  CHECK(room.state_of(1) == JobState::kFailed);
+  CHECK_THAT(room.store.find(1)->reason, ContainsSubstring("the run file of job 1 is missing"));
+}
+
+TEST_CASE("a trainer that its shim could not start for lack of memory is started again") {
+  SmallQueue room;
+  const JobFolder folder{room.folder / "jobs/000001"};
+  std::filesystem::create_directories(folder.path);
+  room.put(room.submit(), JobState::kRunning);
+  write_record(folder.exit(),
+               esper::base::to_json(ExitRecord{.attempt = 1, .problem = "cannot start esper", .error = ENOMEM}));
+  SECTION("the daemon saw it begin") {}
+  SECTION("the daemon ended before") {
+    Job job = *room.store.find(1);
+    job.state = JobState::kQueued;
+    room.store.save(job);
+    job.state = JobState::kStarting;
+    room.store.save(job);
+  }
+  room.queue.recover();
+  room.run();
+  CHECK(room.state_of(1) == JobState::kQueued);
+  CHECK(room.queue.waiting_reason(*room.store.find(1)) ==
+        "waits before it is started again; could not be started: cannot start esper");
+  CHECK(room.store.find(1)->interruptions == 0);
+}
+
 TEST_CASE("a job after a trial fails as soon as the trial's sweep is cancelled") {
   SmallQueue room;
   SweepSubmission submission;
@@ -168,6 +215,23 @@ TEST_CASE("a job after a trial fails as soon as the trial's sweep is cancelled")
   room.run();
   CHECK(room.state_of(1) == JobState::kCancelled);
   CHECK(room.state_of(later.id) == JobState::kFailed);
+}
+
+TEST_CASE("a trial that needs more than a daemon has waits, rather than fail, and can begin with the next daemon") {
+  SmallQueue room;
+  SweepSubmission submission;
+  submission.sweep = "name: rates\nconfig: run.yaml\nparameters: {training.optimizer.lr: [0.1, 0.2]}\n";
+  submission.run_file = "epochs: 9\nhost: {kind: mlp}\ndevice: {kind: cuda}\n";
+  submission.folder = room.folder.path();
+  submission.runs_dir = room.folder / "runs";
+  room.sweeps.submit(submission, {.uid = 7, .what = "submit sweep"});
+  QueueSetup small = room.setup;
+  small.scheduler.machine.gpus.emplace();
+  Queue queue{room.loop, room.store, room.sweeps, small, [](const Job&) {}};
+  queue.schedule();
+  room.run();
+  CHECK(room.state_of(1) == JobState::kQueued);
+  CHECK_THAT(queue.waiting_reason(*room.store.find(1)), ContainsSubstring("cannot begin here: GPUs: it needs 1"));
 }
 
 TEST_CASE("jobs of a new database do not get the numbers of folders that are there") {

@@ -1,9 +1,11 @@
 #include "jobs/sweeps/sweeps.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -58,10 +60,16 @@ struct SweepRoom {
   }
   // As Queue::finish(), after a training that came to this figure.
   void end(JobId id, double accuracy, S state = S::kSucceeded) {
-    Job job = started(id);
+    const Job job = started(id);
+    write_summary(job, "done", job.epochs, accuracy);
+    save_end(job, state);
+  }
+  static void write_summary(const Job& job, const char* status, std::int64_t epochs, double accuracy) {
     std::filesystem::create_directories(job.run_dir);
-    const nlohmann::json summary{{"status", "done"}, {"epochs", 1}, {"validation", {{"accuracy", accuracy}}}};
+    const nlohmann::json summary{{"status", status}, {"epochs", epochs}, {"validation", {{"accuracy", accuracy}}}};
     std::ofstream(job.run_dir + "/summary.json") << summary.dump();
+  }
+  void save_end(Job job, S state = S::kSucceeded) {
     job.state = state;
     job.ended_ms = 9;
     sweeps.save_end(job, StopPurpose::kNone, {});
@@ -179,6 +187,68 @@ TEST_CASE("a daemon that is killed after a result is stored decides when it come
   CHECK(changed[0].epochs == 2);
   next.recover();
   CHECK(next.drive(7).empty());
+}
+
+TEST_CASE("the result of a rung is of its own epochs, whatever summary an earlier process left") {
+  SweepRoom room;
+  room.submit(kHalving);
+  REQUIRE(room.queued().size() == 4);
+  for (const JobId id : {1, 2, 3, 4}) room.end(id, id == 2 ? 0.6 : 0.1 * static_cast<double>(id));
+  REQUIRE(room.queued().front() == 2);
+  const Job job = room.started(2);
+  REQUIRE(job.epochs == 2);
+  const auto result = [&] {
+    room.save_end(job);
+    const auto results = SweepStore(room.jobs).trial_of(2)->results;
+    REQUIRE(results.size() == 2);
+    return results[1];
+  };
+  SECTION("nothing is of this rung") { CHECK(std::isnan(result())); }
+  SECTION("the process before was interrupted") {
+    room.write_summary(job, "interrupted", 2, 0.65);
+    CHECK(std::isnan(result()));
+  }
+  SECTION("it stopped early") {
+    room.write_summary(job, "early_stopped", 1, 0.65);
+    CHECK(result() == 0.65);
+  }
+  SECTION("the newest checkpoint is") {
+    for (const int epoch : {1, 2}) {
+      const std::string checkpoint =
+          fmt::format("{}/checkpoints/epoch-{:04}-step-{:09}", job.run_dir, epoch, 10 * epoch);
+      std::filesystem::create_directories(checkpoint);
+      const nlohmann::json validation{{"by_metric", {{"accuracy", 0.5 + 0.1 * epoch}}}};
+      const nlohmann::json progress{{"epoch", epoch}, {"validation", validation}};
+      std::ofstream(checkpoint + "/run.json") << nlohmann::json{{"progress", progress}}.dump();
+    }
+    CHECK(result() == 0.5 + 0.1 * 2);
+  }
+}
+
+TEST_CASE("a sweep of which a row was lost does not go on, and others do") {
+  SweepRoom room;
+  room.submit(kHalving);
+  const auto lose = [&](const std::string& row) { room.jobs.database().run("DELETE FROM " + row); };
+  SECTION("of a job's place") {
+    lose("trials WHERE job = 2");
+    CHECK_THROWS_AS(room.sweeps.run_file_of(*room.jobs.find(2)), base::ConfigError);
+  }
+  SECTION("of a job") { lose("jobs WHERE id = 2"); }
+  CHECK_THROWS_AS(room.sweeps.report(1), base::ConfigError);
+  room.submit(kGrid);
+  CHECK(room.queued() == std::vector<JobId>{5, 6, 7, 8});
+}
+
+TEST_CASE("jobs whose sweep was lost are counted in no other, and have no run file") {
+  SweepRoom room;
+  for (int count = 0; count < 3; ++count) room.submit(kGrid);
+  room.jobs.database().run("PRAGMA foreign_keys = OFF");
+  room.jobs.database().run("DELETE FROM sweeps WHERE id = 2");
+  const auto listed = room.sweeps.list();
+  REQUIRE(listed.size() == 2);
+  for (const auto& sweep : listed) CHECK(sweep.jobs == std::map<std::string, std::int64_t>{{"held", 4}});
+  Sweeps next(room.jobs);
+  CHECK_THROWS_AS(next.run_file_of(*room.jobs.find(5)), base::ConfigError);
 }
 
 TEST_CASE("a run without a figure is the worst of all") {

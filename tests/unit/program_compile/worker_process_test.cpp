@@ -1,5 +1,6 @@
 #include "program/compile/worker_process.h"
 
+#include <fcntl.h>
 #include <signal.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -37,6 +38,16 @@ TEST_CASE("a worker does not stand in the folder of the process that starts it")
   std::string line;
   REQUIRE(process.read_line(line, test::kPatience, -1) == WorkerProcess::Read::kLine);
   CHECK(line == "/ 1");
+}
+
+TEST_CASE("a worker has none of the files that the process which starts it leaves to its children") {
+  const base::Descriptor left(::fcntl(base::Descriptor(::open("/dev/null", O_RDONLY)).number(), F_DUPFD, 50));
+  REQUIRE(left.is_open());
+  WorkerProcess process(
+      {test_python(), "import os; print([n for n in os.listdir('/proc/self/fd') if int(n) >= 50])", {}, {}});
+  std::string line;
+  REQUIRE(process.read_line(line, test::kPatience, -1) == WorkerProcess::Read::kLine);
+  CHECK(line == "[]");
 }
 
 TEST_CASE("the environment of a worker is what it was given, and nothing else") {

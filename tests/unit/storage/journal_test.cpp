@@ -184,6 +184,19 @@ TEST_CASE("records behind a corrupt one are kept aside before the journal goes o
   CHECK(files.contents("journal.bad") == bad.substr(19));
 }
 
+TEST_CASE("records behind one whose length is damaged are kept aside, too") {
+  FaultyFileSystem files;
+  append_all(files, {"one", "two", "three"});
+  std::string bad = *files.contents(kPath);
+  bad[8 + 11 + 1] = '\x7f';  // the second record is longer than the file
+  files.put(kPath, bad);
+  CHECK(scan_journal(files, kPath, [](std::string_view) {}).tail == JournalTail::kCorrupt);
+  JournalWriter writer(files, kPath);
+  writer.append("after");
+  CHECK(read_all(files) == Records{"one", "after"});
+  CHECK(files.contents("journal.bad") == bad.substr(19));
+}
+
 TEST_CASE("another file is refused and not touched") {
   FaultyFileSystem files;
   for (const std::string other : {"notes", "{\"a\": 1}\n", "ESPERJ2\n", "something much longer than eight bytes"}) {
