@@ -22,11 +22,11 @@ std::string without_accuracy(const Receipt& receipt) {
   return fmt::format("without epoch {}: the validation accuracy of it is not recorded", epochs);
 }
 
-// Its alpha is above 0; a fossil has been there.
-bool is_blended(leyline::Stage stage) {
+// Its alpha may be above 0, in TRAINING by growth.training, which the receipt does not have; a fossil has been there.
+bool may_be_blended(leyline::Stage stage) {
   using leyline::Stage;
-  return stage == Stage::kBlending || stage == Stage::kShadowing || stage == Stage::kProbationary ||
-         stage == Stage::kFossilized;
+  return stage == Stage::kTraining || stage == Stage::kBlending || stage == Stage::kShadowing ||
+         stage == Stage::kProbationary || stage == Stage::kFossilized;
 }
 
 std::string why_not_measured(const Receipt& receipt) {
@@ -37,7 +37,7 @@ std::string why_not_measured(const Receipt& receipt) {
   if (receipt.telemetry_missing) {
     return "unknown: no contribution is recorded in the journal, and telemetry.jsonl is missing";
   }
-  if (!receipt.stages.empty() && std::ranges::none_of(receipt.stages, is_blended, &history::StageTime::stage)) {
+  if (!receipt.stages.empty() && std::ranges::none_of(receipt.stages, may_be_blended, &history::StageTime::stage)) {
     return "unknown: no contribution could be measured because alpha has always been 0";
   }
   return "unknown: no contribution was measured while alpha > 0 (every growth.counterfactual.every_epochs epochs; in "

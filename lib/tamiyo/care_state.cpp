@@ -6,7 +6,9 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/text/json_fields.h"
+#include "tamiyo/heuristic_state.h"
 #include "tamiyo/process/process_controller.h"
+#include "tamiyo/service/policy_service.h"
 #include "tamiyo/service/run_policy.h"
 
 namespace esper::tamiyo {
@@ -28,7 +30,8 @@ json watch_json(const SeedWatch& watch) {
           {"best_points", watch.best_points ? json(*watch.best_points) : json(nullptr)},
           {"stale_epochs", watch.stale_epochs},
           {"refusals", watch.refusals},
-          {"next_ask_epoch", watch.next_ask_epoch}};
+          {"next_ask_epoch", watch.next_ask_epoch},
+          {"is_culled", watch.is_culled}};
 }
 
 SeedWatch read_watch(const json& saved) {
@@ -42,6 +45,7 @@ SeedWatch read_watch(const json& saved) {
   watch.stale_epochs = saved.at("stale_epochs").get<std::uint32_t>();
   watch.refusals = saved.at("refusals").get<std::uint32_t>();
   watch.next_ask_epoch = saved.at("next_ask_epoch").get<std::uint32_t>();
+  watch.is_culled = saved.value("is_culled", false);  // earlier versions forgot the seed
   return watch;
 }
 
@@ -115,7 +119,10 @@ std::string forget_seed(const std::string& text, const std::string& seed_id, con
   try {
     json saved = json::parse(text);
     forget_in_care(text, seed_id, slot, saved);
-    saved.erase(kOpenQuestion);  // of another network
+    // Of another network:
+    saved.erase(kOpenQuestion);
+    forget_network(saved);
+    forget_service_figures(saved);
     if (saved.contains(kShadowStates)) {
       for (auto& shadow : saved[kShadowStates]) shadow = forget_in_shadow(shadow.get<std::string>(), seed_id, slot);
     }

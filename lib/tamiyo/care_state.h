@@ -22,6 +22,7 @@ struct SeedWatch {
   std::uint32_t stale_epochs = 0;     // epochs without a new best
   std::uint32_t refusals = 0;         // commands to change stage without effect an epoch later
   std::uint32_t next_ask_epoch = 0;   // grows 1, 2, 4, ... epochs with each refusal
+  bool is_culled = false;  // its CULL was commanded, and it counts as lost; it stays where that was held back
   bool operator==(const SeedWatch&) const = default;
 };
 
@@ -46,8 +47,9 @@ CareState read_care(const nlohmann::json& saved);
 void read_saved_state(const std::string& text, const std::function<void(const nlohmann::json& saved)>& read);
 
 // A policy's saved state without the seed, and those of its shadows that lie in it: one that was removed without a
-// command would be reported as lost. That of a user's program stays as it is. A question that is open was about the
-// network with the seed, and is dropped. Throws as read_saved_state().
+// command would be reported as lost. That of a user's program stays as it is. What was about the network with the seed
+// is dropped: an open question, and the losses and accuracies that the heuristic and the service compare the next ones
+// with. Throws as read_saved_state().
 std::string forget_seed(const std::string& text, const std::string& seed_id, const std::string& slot);
 
 }  // namespace esper::tamiyo

@@ -13,17 +13,22 @@ constexpr double kFarOut = 3;             // standard deviations
 
 double percent(double share) { return 100 * share; }
 
+// The alpha of a blended seed rises from its germination on, that of any other with its blend.
+int epochs_to_full_alpha(const config::GrowthConfig& growth) {
+  using config::SeedTraining;
+  const auto& gates = growth.gates;
+  const int to_target = growth.alpha_ticks - 1;  // the first tick comes with the command
+  if (growth.training == SeedTraining::kBlended) {
+    return std::max(gates.min_training_epochs + gates.min_blending_epochs, to_target);
+  }
+  const int rest = growth.training == SeedTraining::kStraightThrough ? 1 : 0;  // before its training
+  return rest + gates.min_training_epochs + std::max(gates.min_blending_epochs, to_target);
+}
+
 }  // namespace
 
 int shortest_life(const config::GrowthConfig& growth) {
-  const auto& gates = growth.gates;
-  const int to_target = growth.alpha_ticks - 1;  // the first tick comes with the command
-  const bool rests = growth.training == config::SeedTraining::kStraightThrough;
-  // A seed that is part of the network trains, and its alpha rises, from its germination on. Any other rests for an
-  // epoch, and its alpha rises after its training.
-  const int to_full_alpha = rests ? 1 + gates.min_training_epochs + std::max(gates.min_blending_epochs, to_target)
-                                  : std::max(gates.min_training_epochs + gates.min_blending_epochs, to_target);
-  return to_full_alpha + gates.min_shadow_epochs + gates.min_probation_epochs;
+  return epochs_to_full_alpha(growth) + growth.gates.min_shadow_epochs + growth.gates.min_probation_epochs;
 }
 
 base::Expected<void> check_horizon(const Horizon& horizon, const config::HeuristicConfig& config, std::uint32_t epoch) {

@@ -61,7 +61,7 @@ Decision HeuristicController::decide(const Observation& observation) {
   Decision decision;
   const auto report = care_.update(observation, decision);
   if (!report) return decision;
-  watch_host(observation);
+  watch_host(observation, report->epochs);
   count_losses(*report, observation);
   if (report->growing < heuristic_.seeds_at_once) consider_germination(observation, decision);
   remember(state_.losses, observation.validation_loss, heuristic_.window_epochs - 1);
@@ -69,29 +69,29 @@ Decision HeuristicController::decide(const Observation& observation) {
   return decision;
 }
 
-void HeuristicController::watch_host(const Observation& observation) {
+void HeuristicController::watch_host(const Observation& observation, std::uint32_t epochs) {
   const double accuracy = mean_with(state_.accuracies, observation.validation_accuracy);
   const double loss = mean_with(state_.losses, observation.validation_loss);
   const auto& changes = observation.validation_changes;
   const bool gained_points =
       state_.progress_accuracy && 100 * (accuracy - *state_.progress_accuracy) >= heuristic_.plateau_points;
-  const bool progressed = gained_points && is_shown(change_over(changes, state_.epochs_without_progress + 1));
+  const bool progressed = gained_points && is_shown(change_over(changes, state_.epochs_without_progress + epochs));
   if (!state_.progress_accuracy || progressed) {
     state_.progress_accuracy = accuracy;
     state_.epochs_without_progress = 0;
   } else {
-    ++state_.epochs_without_progress;
+    state_.epochs_without_progress += epochs;
   }
   if (state_.best_loss && !state_.host_stable) {
     // Against the best epoch: recovering from a bad one is no improvement.
     const double gained = *state_.best_loss - loss;
     const bool large = gained >= heuristic_.stable_relative_improvement * std::abs(*state_.best_loss);
     const bool calm = !large || !is_shown(change_over(changes, static_cast<std::uint32_t>(changes.size())));
-    state_.calm_epochs = calm ? state_.calm_epochs + 1 : 0;
+    state_.calm_epochs = calm ? state_.calm_epochs + epochs : 0;
     state_.host_stable = state_.calm_epochs >= static_cast<std::uint32_t>(heuristic_.stable_epochs);
   }
   state_.best_loss = std::min(state_.best_loss.value_or(loss), loss);
-  for (auto& [blueprint, penalty] : state_.penalties) penalty *= heuristic_.penalty_decay;
+  for (auto& [blueprint, penalty] : state_.penalties) penalty *= std::pow(heuristic_.penalty_decay, epochs);
   std::erase_if(state_.penalties, [](const auto& entry) { return entry.second < kForgottenPenalty; });
 }
 

@@ -37,7 +37,7 @@ class HeuristicController final : public leyline::Controller {
   std::optional<Germination> next_germination(const std::vector<leyline::SlotState>& slots) const;
 
  private:
-  void watch_host(const leyline::Observation& observation);
+  void watch_host(const leyline::Observation& observation, std::uint32_t epochs);
   void count_losses(const CareReport& report, const leyline::Observation& observation);
   void consider_germination(const leyline::Observation& observation, leyline::Decision& decision);
   base::Expected<void> check_time(const leyline::Observation& observation) const;

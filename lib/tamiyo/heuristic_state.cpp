@@ -49,4 +49,14 @@ HeuristicState read_heuristic(const json& saved) {
   return state;
 }
 
+void forget_network(json& saved) {
+  if (!saved.contains("progress_accuracy")) return;
+  auto state = read_heuristic(saved);
+  state.progress_accuracy.reset();
+  state.best_loss.reset();
+  state.losses.clear();
+  state.accuracies.clear();
+  saved.update(heuristic_json(state));
+}
+
 }  // namespace esper::tamiyo

@@ -28,5 +28,8 @@ struct HeuristicState {
 nlohmann::json heuristic_json(const HeuristicState& state);
 // Throws nlohmann::json::exception for what is no such state.
 HeuristicState read_heuristic(const nlohmann::json& saved);
+// Takes the figures of the network so far out of a saved state; nothing where it is not a heuristic's. Throws as
+// read_heuristic().
+void forget_network(nlohmann::json& saved);
 
 }  // namespace esper::tamiyo

@@ -53,6 +53,7 @@ std::optional<CareReport> SeedCare::update(const Observation& observation, Decis
   }
   CareReport report;
   report.previous_epoch = std::exchange(state_.last_epoch, observation.current_epoch);
+  if (report.previous_epoch > 0) report.epochs = observation.current_epoch - report.previous_epoch;
   const Epoch epoch{observation, decision, report};
   check_germinations(epoch);
   watch_seeds(epoch);
@@ -76,6 +77,10 @@ void SeedCare::germinate(const Observation& observation, const Germination& what
   expect(what);
 }
 
+void SeedCare::release(const std::string& seed_id) {
+  if (const auto found = state_.seeds.find(seed_id); found != state_.seeds.end()) found->second.is_culled = true;
+}
+
 void SeedCare::check_germinations(const Epoch& epoch) {
   for (const Germination& asked : std::exchange(state_.asked, {})) {
     const bool came_up = std::ranges::any_of(epoch.observation.seed_states, [&](const SeedState& seed) {
@@ -97,17 +102,18 @@ void SeedCare::watch_seeds(const Epoch& epoch) {
     if (seen != seeds.end()) {
       append_reason(epoch.decision, id + " has become part of the host");
       epoch.report.has_fossilised = true;
-    } else {
+    } else if (!watch.is_culled) {
       append_reason(epoch.decision, id + " was removed without a command" + lost_note_);
       epoch.report.lost.push_back({watch.slot, watch.blueprint});
     }
   }
   for (const auto& seed : seeds) {
-    if (is_growing(seed.stage)) watch_seed(seed, epoch.observation.validation_changes);
+    if (is_growing(seed.stage)) watch_seed(seed, epoch);
   }
 }
 
-void SeedCare::watch_seed(const SeedState& seed, Changes changes) {
+void SeedCare::watch_seed(const SeedState& seed, const Epoch& epoch) {
+  const auto epochs = epoch.report.epochs;
   auto& watch = state_.seeds[seed.seed_id];
   if (watch.stage != seed.stage) {
     watch = {};
@@ -115,11 +121,12 @@ void SeedCare::watch_seed(const SeedState& seed, Changes changes) {
     watch.blueprint = seed.blueprint;
     watch.stage = seed.stage;
   }
-  if (has_improved(seed, watch.best_points, watch.stale_epochs + 1, changes)) {
+  const auto since = watch.stale_epochs + epochs;
+  if (has_improved(seed, watch.best_points, since, epoch.observation.validation_changes)) {
     watch.best_points = judged_points(seed);
     watch.stale_epochs = 0;
-  } else if (seed.stage_epochs > 0) {
-    ++watch.stale_epochs;
+  } else {
+    watch.stale_epochs += std::min(epochs, seed.stage_epochs);
   }
 }
 
@@ -131,8 +138,9 @@ void SeedCare::update_seed(const SeedState& seed, const Epoch& epoch) {
   const auto step = next_step(seed, rules_);
   const auto& changes = observation.validation_changes;
   const auto prune_why = prune_reason(seed, watch.stale_epochs, rules_, changes);
-  // A seed that may move on is not stale; one that does harm goes all the same.
-  const bool moves = step.operation && watch.refusals == 0;
+  // A seed that meets its gate's thresholds is not stale; one that does harm goes all the same. Whether gate G1 lets it
+  // through is not seen before.
+  const bool moves = step.operation && (watch.refusals == 0 || seed.stage != Stage::kGerminated);
   const bool harms = !prune_reason(seed, 0, rules_, changes).empty();
   if (observation.is_last && step.operation != SeedOperation::kFossilize) {
     return append_reason(decision, name + " is unfinished, and the run is over: its evidence decides");
@@ -141,9 +149,8 @@ void SeedCare::update_seed(const SeedState& seed, const Epoch& epoch) {
   if (!observation.is_last && !prune_why.empty() && (harms || !moves)) {
     command(leyline::seed_command({}, SeedOperation::kCull, seed.seed_id), prune_why, observation, decision);
     append_reason(decision, name + " is pruned: " + prune_why);
-    state_.seeds.erase(seed.seed_id);
     ++report.pruned;
-    report.lost.push_back({seed.slot, seed.blueprint});
+    if (!std::exchange(watch.is_culled, true)) report.lost.push_back({seed.slot, seed.blueprint});
     return;
   }
   if (!step.operation) {

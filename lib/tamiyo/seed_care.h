@@ -21,6 +21,7 @@ void append_reason(leyline::Decision& decision, const std::string& sentence);
 // What became of the seeds.
 struct CareReport {
   std::uint32_t previous_epoch = 0;  // of the usable observation before this one; 0: none
+  std::uint32_t epochs = 1;          // since that one; 1 without one
   int growing = 0;                   // at the epoch's end
   int pruned = 0;                    // of these, by this decision
   std::vector<Germination> lost;     // pruned, removed without a command, or asked for and not germinated
@@ -41,7 +42,7 @@ class SeedCare {
 
   // For commands that are not from here: a seed is germinated, or removed, by this decision.
   void expect(const Germination& what) { state_.asked.push_back(what); }
-  void release(const std::string& seed_id) { state_.seeds.erase(seed_id); }
+  void release(const std::string& seed_id);
 
   const CareState& state() const { return state_; }
   void restore(CareState state) { state_ = std::move(state); }
@@ -56,7 +57,7 @@ class SeedCare {
 
   void check_germinations(const Epoch& epoch);
   void watch_seeds(const Epoch& epoch);
-  void watch_seed(const leyline::SeedState& seed, Changes changes);
+  void watch_seed(const leyline::SeedState& seed, const Epoch& epoch);
   void update_seed(const leyline::SeedState& seed, const Epoch& epoch);
   void command(leyline::AdaptationCommand command, const std::string& reason, const leyline::Observation& observation,
                leyline::Decision& decision) const;

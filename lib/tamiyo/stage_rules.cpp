@@ -73,7 +73,8 @@ std::optional<double> finite(std::optional<double> figure) {
 // What a heard seed costs, in accuracy points, if that is shown.
 std::optional<double> shown_drop(const SeedState& seed, Changes changes) {
   const auto& figures = seed.figures;
-  if (seed.stage < Stage::kBlending) return std::nullopt;
+  const bool is_heard = seed.stage >= Stage::kBlending || seed.figures.alpha > 0;
+  if (!is_heard) return std::nullopt;
   if (const auto points = finite(figures.contribution_points); points && seed.stage == Stage::kProbationary) {
     const bool shown = *points + finite(figures.contribution_half_width_points).value_or(0) < 0;
     return shown ? std::optional(-*points) : std::nullopt;

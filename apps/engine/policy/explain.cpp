@@ -52,14 +52,15 @@ void build_seen(const config::PolicyConfig& policy, const Observation& seen, Exp
 
 void explain_record(const history::DecisionLog& log, const history::DecisionEntry& entry, Explained& explained) {
   LoggedPolicies policies(log);
-  const auto& policy = policies.config_of(entry.process).policy;
+  const auto& config = policies.config_of(entry.process);
   explained.record = &entry.record;
   if (auto details = tamiyo::read_details(entry.record.answer.decision.details))
     explained.details = *std::move(details);
-  if (auto again = tamiyo::evaluate_again(entry.record, tamiyo::service_settings(policy))) {
+  const auto settings = tamiyo::service_settings(config.policy, config.safety.policy_deadline);
+  if (auto again = tamiyo::evaluate_again(entry.record, settings)) {
     explained.findings = std::move(again->findings);
   }
-  build_seen(policy, entry.record.observation, explained);
+  build_seen(config.policy, entry.record.observation, explained);
 }
 
 // "seed-0001", or the empty slot.

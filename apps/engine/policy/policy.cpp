@@ -36,7 +36,8 @@ std::unique_ptr<RunPolicy> asked_directly(std::unique_ptr<leyline::Controller> c
 std::unique_ptr<tamiyo::PolicyService> service_of(std::unique_ptr<leyline::Controller> controller,
                                                   const RunConfig& config) {
   return std::make_unique<tamiyo::PolicyService>(consultation_of(std::move(controller), config, Pace::kMayTakeLong),
-                                                 tamiyo::service_settings(config.policy), base::Clock());
+                                                 tamiyo::service_settings(config.policy, config.safety.policy_deadline),
+                                                 base::Clock());
 }
 
 std::unique_ptr<tamiyo::PolicyService> service_of_process(PolicyKind kind, const RunConfig& config) {

@@ -63,7 +63,8 @@ class Replay {
         after != nullptr && made.decision && *after != controller.save_state()) {
       add(entry, record.policy, "state", "it would remember something else afterwards");
     }
-    const auto settings = tamiyo::service_settings(policies_.config_of(entry.process).policy);
+    const auto& config = policies_.config_of(entry.process);
+    const auto settings = tamiyo::service_settings(config.policy, config.safety.policy_deadline);
     add(entry, record.policy, "service", tamiyo::service_difference(record, settings).value_or(""));
     for (const auto& [kind, state, answer] : record.shadows) {
       auto& shadow = policies_.controller(entry.process, kind);

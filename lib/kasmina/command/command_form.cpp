@@ -87,6 +87,7 @@ LifecycleEvent refusal_of(const AdaptationCommand& command, const std::string& c
   }
   event.reason = reason;
   event.command_id = command.command_id;
+  event.command_type = base::name_of(command.command_type);
   event.code = code;
   event.passed = false;
   return event;

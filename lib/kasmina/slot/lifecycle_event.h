@@ -17,7 +17,7 @@ struct LifecycleEvent {
   std::string reason;                                    // with measured values and thresholds
   std::vector<std::pair<std::string, double>> values;    // measured values by name
   std::vector<std::pair<std::string, double>> required;  // kGate: thresholds by name
-  std::string command_id;
+  std::string command_id, command_type;                  // command_type: of kCommandRejected
   std::string code;    // kGate: "G0" to "G5"; kCommandRejected: "duplicate_command", "gate_failed", ...; else empty
   bool passed = true;  // kGate: the verdict; kFold: whether it was done; kCommandRejected: false
 };

@@ -118,15 +118,15 @@ std::map<std::string, double> agreement(const tamiyo::Weights& weights, std::spa
   const at::NoGradGuard no_grad;
   const ActionWeights balanced = balanced_weights(lessons);
   Tally tally;
-  double loss = 0;
+  LossOfBatches loss;
   for (std::size_t begin = 0; begin < lessons.size(); begin += kBatch) {
     const auto batch = join_lessons(lessons.subspan(begin, std::min(kBatch, lessons.size() - begin)));
     const auto heads = tamiyo::run_side_by_side(weights, batch.graphs);
     count_batch(heads, batch, tally);
-    loss += imitation_loss(heads, batch, balanced).item<double>() * static_cast<double>(batch.lessons.size());
+    loss.add(heads, batch, balanced);
   }
   auto figures = tally.figures();
-  if (!lessons.empty()) figures["loss"] = loss / static_cast<double>(lessons.size());
+  if (!lessons.empty()) figures["loss"] = loss.value();
   return figures;
 }
 

@@ -18,23 +18,31 @@ const Observation& observation_at(const history::DecisionLog& log, std::size_t i
   return log.entries[i].record.observation;
 }
 
-// The seed that the decision before this observation germinated there; null if there is none.
-const SeedState* newborn_at(const Observation& observation, const std::string& slot, const std::string& blueprint) {
+// The seed that was germinated there in so many epochs before this observation; null if there is none.
+const SeedState* newborn_at(const Observation& observation, const std::string& slot, const std::string& blueprint,
+                            std::uint32_t epochs) {
   const auto is_newborn = [&](const SeedState& seed) {
-    return seed.slot == slot && seed.blueprint == blueprint && seed.age_epochs <= 1;
+    return seed.slot == slot && seed.blueprint == blueprint && seed.age_epochs <= epochs;
   };
   const auto found = std::ranges::find_if(observation.seed_states, is_newborn);
   return found == observation.seed_states.end() ? nullptr : &*found;
 }
 
+// Whether the decision before was another run's.
+bool is_first_of_fork(const history::DecisionLog& log, std::size_t i) {
+  return observation_at(log, i).training_run_id != observation_at(log, i - 1).training_run_id;
+}
+
 std::optional<int> risk_of_germination(const history::DecisionLog& log, std::size_t i, const std::string& slot,
                                        const std::string& blueprint) {
   if (i + 1 >= log.entries.size()) return std::nullopt;
-  const auto* newborn = newborn_at(observation_at(log, i + 1), slot, blueprint);
+  const auto& next = observation_at(log, i + 1);
+  const auto* newborn = newborn_at(next, slot, blueprint, next.current_epoch - observation_at(log, i).current_epoch);
   if (newborn == nullptr) return std::nullopt;
   for (std::size_t later = i + 2; later < log.entries.size(); ++later) {
     const auto& seeds = observation_at(log, later).seed_states;
     const auto seed = std::ranges::find(seeds, newborn->seed_id, &SeedState::seed_id);
+    if (seed == seeds.end() && is_first_of_fork(log, later)) return std::nullopt;  // it may have been left out
     if (seed == seeds.end() || seed->stage > Stage::kFossilized) return kHarmful;
     if (seed->stage == Stage::kFossilized) return kHarmless;
   }

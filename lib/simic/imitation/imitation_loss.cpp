@@ -17,10 +17,6 @@ constexpr float kHindsightWeight = 0.1F;  // value and risk are known only after
 
 std::int64_t place_of(Action action) { return static_cast<std::int64_t>(action); }
 
-Tensor scalar(double value) { return at::full({}, value, at::kFloat); }
-
-Tensor mean_or_zero(const std::vector<Tensor>& losses) { return losses.empty() ? scalar(0) : at::stack(losses).mean(); }
-
 // scores: [candidates].
 Tensor choice_loss(const Tensor& scores, std::size_t chosen) {
   return -at::log_softmax(scores, 0)[static_cast<std::int64_t>(chosen)];
@@ -55,15 +51,38 @@ Tensor germination_loss(const tamiyo::HeadTensors& heads, const LessonBatch& bat
          (length - target.blend.length).square() + (heads.policy_params[row][0] - target.blend.param).square();
 }
 
-Tensor hindsight_loss(const tamiyo::HeadTensors& heads, const LessonBatch& batch) {
-  std::vector<Tensor> risks, values;
+// A mean over the decisions of a batch that have it; 0 of none.
+struct Term {
+  Tensor mean;
+  std::size_t count = 0;
+};
+
+struct Terms {
+  Term action, germinated, risk, value;
+};
+
+Term term_of(const std::vector<Tensor>& losses) {
+  return {losses.empty() ? at::full({}, 0.0, at::kFloat) : at::stack(losses).mean(), losses.size()};
+}
+
+Terms terms_of(const tamiyo::HeadTensors& heads, const LessonBatch& batch, const ActionWeights& weights) {
+  std::vector<Tensor> germinations, risks, values;
   for (std::size_t i = 0; i < batch.lessons.size(); ++i) {
     const auto row = static_cast<std::int64_t>(i);
     const Target& target = batch.lessons[i]->target;
+    if (target.action == Action::kGerminate) germinations.push_back(germination_loss(heads, batch, i));
     values.push_back((heads.value[row][0] - target.value).square());
     if (target.risk) risks.push_back(choice_loss(heads.risk_logits[row], static_cast<std::size_t>(*target.risk)));
   }
-  return mean_or_zero(risks) + mean_or_zero(values);
+  return {{action_loss(heads, batch, weights), batch.lessons.size()},
+          term_of(germinations),
+          term_of(risks),
+          term_of(values)};
+}
+
+template <class T>
+T total_of(const T& action, const T& germinated, const T& risk, const T& value) {
+  return action + germinated + kHindsightWeight * (risk + value);
 }
 
 }  // namespace
@@ -102,13 +121,26 @@ Tensor rows_in(const LessonBatch& batch, std::size_t i, NodeType type, const std
 }
 
 Tensor imitation_loss(const tamiyo::HeadTensors& heads, const LessonBatch& batch, const ActionWeights& weights) {
-  std::vector<Tensor> germinations;
-  for (std::size_t i = 0; i < batch.lessons.size(); ++i) {
-    if (batch.lessons[i]->target.action != Action::kGerminate) continue;
-    germinations.push_back(germination_loss(heads, batch, i));
-  }
-  return action_loss(heads, batch, weights) + mean_or_zero(germinations) +
-         kHindsightWeight * hindsight_loss(heads, batch);
+  const auto terms = terms_of(heads, batch, weights);
+  return total_of(terms.action.mean, terms.germinated.mean, terms.risk.mean, terms.value.mean);
+}
+
+void LossOfBatches::add(const tamiyo::HeadTensors& heads, const LessonBatch& batch, const ActionWeights& weights) {
+  const auto terms = terms_of(heads, batch, weights);
+  const auto add_term = [](Sum& sum, const Term& term) {
+    const auto count = static_cast<double>(term.count);
+    sum.losses += count * term.mean.item<double>();
+    sum.count += count;
+  };
+  add_term(action_, terms.action);
+  add_term(germinated_, terms.germinated);
+  add_term(risk_, terms.risk);
+  add_term(value_, terms.value);
+}
+
+double LossOfBatches::value() const {
+  const auto mean = [](const Sum& sum) { return sum.count > 0 ? sum.losses / sum.count : 0; };
+  return total_of(mean(action_), mean(germinated_), mean(risk_), mean(value_));
 }
 
 }  // namespace esper::simic

@@ -30,6 +30,19 @@ ActionWeights balanced_weights(std::span<const Lesson* const> lessons);
 // each a mean over the decisions that have it.
 torch::Tensor imitation_loss(const tamiyo::HeadTensors& heads, const LessonBatch& batch, const ActionWeights& weights);
 
+// imitation_loss() over the decisions of several batches together, as if they were one.
+class LossOfBatches {
+ public:
+  void add(const tamiyo::HeadTensors& heads, const LessonBatch& batch, const ActionWeights& weights);
+  double value() const;
+
+ private:
+  struct Sum {
+    double losses = 0, count = 0;
+  };
+  Sum action_, germinated_, risk_, value_;
+};
+
 // [lessons, kPolicyActions]: 0 for what is possible, very negative else.
 torch::Tensor action_mask(const LessonBatch& batch);
 

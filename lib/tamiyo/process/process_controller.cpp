@@ -52,11 +52,15 @@ void ProcessController::start(Duration until) {
   if (starts_ == 1) state_ = std::move(ready.state);
 }
 
+void ProcessController::check_pause() const {
+  const auto pause = backoff_.not_before - clock_.now();
+  if (pause <= Duration(0)) return;
+  throw std::runtime_error(fmt::format("its process was lost {} times in a row and is started again in {}",
+                                       backoff_.losses, base::to_string(pause)));
+}
+
 void ProcessController::start_again(Duration until) {
-  if (const auto pause = backoff_.not_before - clock_.now(); pause > Duration(0)) {
-    throw std::runtime_error(fmt::format("its process was lost {} times in a row and is started again in {}",
-                                         backoff_.losses, base::to_string(pause)));
-  }
+  check_pause();
   start(clock_.now() + settings_.start_deadline);
   if (clock_.now() >= until) throw std::runtime_error("its process was started again, and was ready too late");
 }
@@ -87,10 +91,11 @@ ControllerReply ProcessController::ask(const std::string& text, std::uint64_t nu
   }
 }
 
-ControllerReply ProcessController::ask_question(const Observation* observation, Duration until) {
+ControllerReply ProcessController::ask_question(const Observation* observation, const nlohmann::json& state,
+                                                Duration until) {
   ControllerQuestion question;
   question.number = ++asked_;
-  question.state = state_;
+  question.state = state;
   if (observation != nullptr) question.observation = *observation;
   return ask(text_of(question), question.number, until);
 }
@@ -99,7 +104,7 @@ Decision ProcessController::decide(const Observation& observation) {
   const auto until = clock_.now() + settings_.deadline;
   try {
     if (!process_) start_again(until);
-    auto reply = ask_question(&observation, until);
+    auto reply = ask_question(&observation, state_, until);
     publish_metrics();
     record_answer(backoff_);
     if (!reply.answer.problem.empty()) throw std::runtime_error(reply.answer.problem);
@@ -121,17 +126,18 @@ void ProcessController::load_state(const std::string& text) {
   auto state = settings_.state == StateForm::kOwn ? std::move(saved) : base::member(saved, kUsersState);
   if (!state.is_object()) throw Error(ExitCode::kCheckpoint, "the saved state is none of a controller in a process");
   reader_.forget_ids();
+  if (settings_.state == StateForm::kOwn) check_state(state);
   state_ = std::move(state);
-  if (settings_.state == StateForm::kOwn) check_state();
 }
 
-void ProcessController::check_state() {
+void ProcessController::check_state(const nlohmann::json& state) {
   using base::Error, base::ExitCode;
+  if (!process_) check_pause();
   std::string problem;
   try {
     const auto until = clock_.now() + settings_.start_deadline;
     if (!process_) start(until);
-    problem = ask_question(nullptr, until).answer.problem;
+    problem = ask_question(nullptr, state, until).answer.problem;
   } catch (const std::runtime_error& error) {
     throw Error(ExitCode::kPolicy,
                 fmt::format("the policy's process cannot go on from its state: {}; resume the run again, with a longer "

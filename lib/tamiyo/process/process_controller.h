@@ -46,7 +46,8 @@ class ProcessController final : public leyline::Controller {
   leyline::Decision decide(const leyline::Observation& observation) override;
   std::string save_state() const override;
   // Throws Error{kCheckpoint} for what is no such state, and where one of our own controllers cannot go on from it;
-  // Error{kPolicy} where that one's process is lost meanwhile.
+  // Error{kPolicy} where that one's process is lost meanwhile; std::runtime_error while that one is not started again.
+  // The state then stays as it was.
   void load_state(const std::string& text) override;
 
   // As of the last question: kasmina.command_verifier.*, kasmina.nonce_ledger.*, tamiyo.process.*. Any thread.
@@ -54,10 +55,13 @@ class ProcessController final : public leyline::Controller {
 
  private:
   void start(base::Duration until);
+  // Throws std::runtime_error where it is too early to start a lost process again.
+  void check_pause() const;
   void start_again(base::Duration until);
   ControllerReply ask(const std::string& text, std::uint64_t number, base::Duration until);
-  ControllerReply ask_question(const leyline::Observation* observation, base::Duration until);
-  void check_state();
+  ControllerReply ask_question(const leyline::Observation* observation, const nlohmann::json& state,
+                               base::Duration until);
+  void check_state(const nlohmann::json& state);
   [[noreturn]] void lose(const std::string& reason);
   void publish_metrics();
 

@@ -27,4 +27,9 @@ constexpr auto names(Answer::Kind) {
                     std::pair{K::kFailed, "failed"}, std::pair{K::kBreakerOpen, "breaker_open"}};
 }
 
+// Whether the policy was asked, so that the answer's latency is one.
+constexpr bool was_asked(Answer::Kind kind) {
+  return kind != Answer::Kind::kBusy && kind != Answer::Kind::kBreakerOpen;
+}
+
 }  // namespace esper::tamiyo

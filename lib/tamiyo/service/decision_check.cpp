@@ -8,6 +8,7 @@
 
 #include "base/names.h"
 #include "base/text/printable.h"
+#include "leyline/blueprint_name.h"
 
 namespace esper::tamiyo {
 
@@ -61,7 +62,7 @@ Checked check_germination(const AdaptationCommand& command, const Observation& o
   if (slot == observation.slots.end()) {
     return problem_of(ProblemKind::kUnknownSeed, fmt::format("there is no slot {}", base::in_quotes(slot_id)));
   }
-  if (std::ranges::find(slot->blueprints, blueprint) != slot->blueprints.end()) return {};
+  if (std::ranges::find(slot->blueprints, leyline::without_copies(blueprint)) != slot->blueprints.end()) return {};
   return problem_of(ProblemKind::kUnknownBlueprint,
                     fmt::format("{} cannot grow {}", slot_id, base::in_quotes(base::shortened(blueprint))));
 }

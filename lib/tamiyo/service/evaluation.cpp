@@ -80,11 +80,18 @@ bool is_germination(const AdaptationCommand& command) {
   return command.seed_operation->operation == SeedOperation::kGerminate;
 }
 
-RiskInputs risk_inputs_of(const EvaluationInputs& inputs, const Evaluation& result, const ServiceState& state) {
+// An answer that was busy has been waited for since an earlier question, longer than the deadline.
+std::optional<double> late_ms_of(const Answer& answer, double deadline_ms) {
+  if (answer.kind != AnswerKind::kLate && answer.kind != AnswerKind::kBusy) return std::nullopt;
+  return std::max(answer.latency_ms, deadline_ms);
+}
+
+RiskInputs risk_inputs_of(const EvaluationInputs& inputs, const Evaluation& result, const ServiceState& state,
+                          const RiskThresholds& thresholds) {
   RiskInputs risk;
   risk.germinates = std::ranges::any_of(result.answer.decision.commands, is_germination);
   risk.is_conservative = state.mode.is_active;
-  risk.is_late = result.answer.kind == AnswerKind::kLate || result.answer.kind == AnswerKind::kBusy;
+  risk.late_ms = late_ms_of(result.answer, thresholds.deadline_ms);
   if (result.assessment) {
     risk.policy_risk = result.assessment->risk;
     risk.coverage = result.assessment->coverage;
@@ -181,7 +188,7 @@ Evaluation evaluate(EvaluationInputs inputs, ServiceState& state, const ServiceS
   result.loss_delta = delta_of(inputs.observation.validation_loss, state.last_validation_loss);
   check_answer(inputs.observation, result);
   count_answer(result.answer.kind, state, settings, inputs.now, result.events);
-  const auto risk = assess(risk_inputs_of(inputs, result, state), settings.risk);
+  const auto risk = assess(risk_inputs_of(inputs, result, state, settings.risk), settings.risk);
   for (const auto& [rule, verdict] : risk.findings) {
     if (rule->event != nullptr) result.events.push_back(rule->event(verdict));
   }

@@ -146,4 +146,6 @@ void FieldReports::load(const nlohmann::json& saved) {
   pending_ = std::move(pending);
 }
 
+void forget_pending(nlohmann::json& saved) { saved["pending"] = nlohmann::json::array(); }
+
 }  // namespace esper::tamiyo

@@ -59,4 +59,7 @@ class FieldReports {
   std::int64_t published_ = 0;
 };
 
+// Drops the reports in a saved state whose window is not over.
+void forget_pending(nlohmann::json& saved);
+
 }  // namespace esper::tamiyo

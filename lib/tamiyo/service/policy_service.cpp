@@ -16,6 +16,13 @@ constexpr char kReportsState[] = "field_reports";
 
 }  // namespace
 
+void forget_service_figures(nlohmann::json& saved) {
+  if (!saved.contains(kServiceState)) return;
+  auto& own = saved[kServiceState];
+  forget_loss(own);
+  if (own.contains(kReportsState)) forget_pending(own[kReportsState]);
+}
+
 PolicyService::PolicyService(std::unique_ptr<Consultation> consultation, ServiceSettings settings, base::Clock clock)
     : consultation_(std::move(consultation)),
       settings_(settings),

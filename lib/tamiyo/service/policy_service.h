@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -34,6 +35,10 @@ struct ServiceReport {
   std::vector<FieldReport> closed;  // field reports whose window is over
   Consulted asked;
 };
+
+// Takes the figures of the network so far out of a state(): the last loss, and the reports that compare with it.
+// Nothing where it has no part of the service. Throws nlohmann::json::exception for what is no such state.
+void forget_service_figures(nlohmann::json& saved);
 
 class PolicyService {
  public:

@@ -66,7 +66,7 @@ constexpr RiskRule kRules[] = {
      [](const Inputs& in, const Limits&) { return of_flag(in.is_conservative); }, Bound::kAbove, nullptr, kPauses,
      nullptr},
     {"timeout_inference", "the policy did not answer before its deadline",
-     [](const Inputs& in, const Limits&) { return of_flag(in.is_late); }, Bound::kAbove, nullptr, kPauses,
+     [](const Inputs& in, const Limits&) { return in.late_ms; }, Bound::kAtLeast, &Limits::deadline_ms, kPauses,
      measured_event<"timeout_inference"_event>},
     {"loss_spike", "the validation loss rose by more than {} since the evaluation before",
      [](const Inputs& in, const Limits&) { return in.loss_delta; }, Bound::kAbove, &Limits::loss_spike, kAlarms,

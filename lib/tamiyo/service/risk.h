@@ -32,7 +32,7 @@ enum class ModeAfter { kUnchanged, kConservative };
 struct RiskInputs {
   bool germinates = false;                           // the decision has a GERMINATE
   bool is_conservative = false;                      // the mode was entered before
-  bool is_late = false;                              // no answer before the deadline
+  std::optional<double> late_ms;                     // waited for an answer that did not come before the deadline
   std::optional<double> policy_risk;                 // 0..1, as the policy estimates it
   std::optional<double> coverage;                    // of the policy's inputs, 0..1
   std::optional<double> loss_delta;                  // validation loss minus that of the evaluation before
@@ -49,6 +49,7 @@ struct RiskInputs {
 struct RiskThresholds {
   double critical_risk = 0.98, elevated_risk = 0.85;
   double loss_spike = 0.15, loss_warning = 0.075;
+  double deadline_ms = 2000;  // of an answer
   double hook_ms = 50, step_ms = 120, apply_ms = 30;
   double gpu_utilization_percent = 95, gpu_free_gb = 0.2, cpu_utilization_percent = 95;
   double loss_volatility = 0.1125, gradient_variance = 1, gradient_conflict = 0.5;

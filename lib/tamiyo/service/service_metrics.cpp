@@ -55,7 +55,8 @@ std::vector<MetricValue> service_metrics(const ServiceView& view) {
   Metrics out;
   out.push_back(metric("tamiyo.validation_loss"_metric, view.observation.validation_loss));
   add_if_known(out, "tamiyo.loss_delta"_metric, view.evaluation.loss_delta);
-  out.push_back(metric("tamiyo.inference.latency_ms"_metric, view.evaluation.answer.latency_ms));
+  const auto& answer = view.evaluation.answer;
+  if (was_asked(answer.kind)) out.push_back(metric("tamiyo.inference.latency_ms"_metric, answer.latency_ms));
   out.push_back(metric("tamiyo.late_answers_total"_metric, static_cast<double>(view.consultation.late_answers)));
   add_safety(out, view);
   if (view.evaluation.assessment) add_assessment(out, *view.evaluation.assessment);

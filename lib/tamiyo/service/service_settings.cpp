@@ -1,5 +1,7 @@
 #include "tamiyo/service/service_settings.h"
 
+#include "base/text/rounding.h"
+
 namespace esper::tamiyo {
 
 namespace {
@@ -27,10 +29,11 @@ RiskThresholds risk_thresholds(const config::RiskConfig& risk) {
 
 }  // namespace
 
-ServiceSettings service_settings(const config::PolicyConfig& policy) {
+ServiceSettings service_settings(const config::PolicyConfig& policy, base::Duration deadline) {
   ServiceSettings settings;
   settings.breaker = breaker_settings(policy.breaker);
   settings.risk = risk_thresholds(policy.risk);
+  settings.risk.deadline_ms = base::milliseconds(deadline);
   settings.recovery_evaluations = policy.recovery_evaluations;
   settings.reports.window_epochs = static_cast<std::uint32_t>(policy.reports.window_epochs);
   settings.reports.retention = policy.reports.retention;

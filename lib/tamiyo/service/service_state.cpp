@@ -9,6 +9,12 @@
 
 namespace esper::tamiyo {
 
+namespace {
+
+constexpr char kLastLoss[] = "last_validation_loss";
+
+}  // namespace
+
 nlohmann::json service_json(const ServiceState& state) {
   const auto& [breaker, mode, loss] = state;
   nlohmann::json saved = {{"breaker", base::name_of(breaker.state)},
@@ -16,7 +22,7 @@ nlohmann::json service_json(const ServiceState& state) {
                           {"breaker_successes", breaker.successes},
                           {"conservative", mode.is_active},
                           {"calm_evaluations", mode.calm_evaluations}};
-  if (loss) saved["last_validation_loss"] = *loss;
+  if (loss) saved[kLastLoss] = *loss;
   return saved;
 }
 
@@ -28,8 +34,10 @@ ServiceState read_service(const nlohmann::json& saved, base::Duration now) {
   state.breaker = {*breaker, saved.at("breaker_failures"), saved.at("breaker_successes"), {}};
   if (*breaker == BreakerState::kOpen) state.breaker.opened_at = now;
   state.mode = {saved.at("conservative"), saved.at("calm_evaluations")};
-  state.last_validation_loss = base::optional_at<double>(saved, "last_validation_loss");
+  state.last_validation_loss = base::optional_at<double>(saved, kLastLoss);
   return state;
 }
+
+void forget_loss(nlohmann::json& saved) { saved.erase(kLastLoss); }
 
 }  // namespace esper::tamiyo

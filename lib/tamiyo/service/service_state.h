@@ -21,5 +21,7 @@ nlohmann::json service_json(const ServiceState& state);
 // A breaker that was open is open from `now` on. Throws nlohmann::json::exception or Error{kCheckpoint} for what is
 // no such state.
 ServiceState read_service(const nlohmann::json& saved, base::Duration now);
+// The next loss in a saved state is compared with none.
+void forget_loss(nlohmann::json& saved);
 
 }  // namespace esper::tamiyo

@@ -217,25 +217,27 @@ EpochEnd Growth::settle(RunProgress& progress, const SeedAlphas& ran) {
   return EpochEnd::kComplete;
 }
 
-void Growth::ask(const RunProgress& progress, const EpochResults& results, const GrowthTimes& last) {
+void Growth::ask(const RunProgress& progress, const EpochResults& results) {
   auto observation = observe(facts_, progress, model_.network, results);
   const auto begin = facts_.clock.now();
-  policy_.begin({std::move(observation), policy_figures(facts_.config, results, last)});
+  policy_.begin({std::move(observation), policy_figures(facts_.config, results, consult_times_)});
   figures_.times.waiting_ms += milliseconds(facts_.clock.now() - begin);
 }
 
 // What an earlier epoch left open comes first: the policy is to see what its commands did.
 EpochEnd Growth::decide(RunProgress& progress, const EpochResults& results) {
-  const auto last = std::exchange(figures_.times, {});
+  figures_.times = {};
   figures_.policy.clear();
   figures_.decide_ms.reset();
   figures_.without_decision = false;
+  const bool is_due = is_question_due(facts_, progress, results);
+  consults_ = is_due || policy_.has_question();
   if (policy_.has_question()) {
     const auto then = results.is_last ? IfDecided::kDrop : IfDecided::kApply;
     if (finish_question(progress, then) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   }
-  if (!is_question_due(facts_, progress, results)) return EpochEnd::kComplete;
-  ask(progress, results, last);
+  if (!is_due) return EpochEnd::kComplete;
+  ask(progress, results);
   const bool overlaps = facts_.config.policy.overlap == config::PolicyOverlap::kOn && !results.is_last;
   return overlaps ? EpochEnd::kComplete : finish_question(progress, IfDecided::kApply);
 }
@@ -251,7 +253,7 @@ EpochEnd Growth::finish_question(RunProgress& progress, IfDecided then) {
   }
   for (const auto& event : report.evaluation.events) log_.report(event);
   figures_.policy = report.metrics;
-  figures_.decide_ms = answer.latency_ms;
+  if (tamiyo::was_asked(answer.kind)) figures_.decide_ms = answer.latency_ms;
   figures_.without_decision = answer.kind != Answer::Kind::kDecided;
   if (answer.kind == Answer::Kind::kDecided) {
     if (then == IfDecided::kDrop) return drop(answer.decision), EpochEnd::kComplete;
@@ -292,6 +294,7 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
   step::follow_training_gates(model_);
   log_.publish();
   figures_.times.hook_ms = milliseconds(facts_.clock.now() - begin);
+  if (consults_) consult_times_ = figures_.times;
   return EpochEnd::kComplete;
 }
 

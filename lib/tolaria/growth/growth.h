@@ -18,7 +18,7 @@ namespace esper::tolaria {
 
 struct GrowthFigures {
   GrowthTimes times = {};
-  std::optional<double> decide_ms = {};           // the policy's last decision, if one was made after the last epoch
+  std::optional<double> decide_ms = {};           // until the policy's last answer; none where it was not asked
   bool without_decision = false;                  // the default applied after the last epoch
   std::int64_t optimizer_rebuilds = 0;            // of this process
   std::vector<leyline::MetricValue> policy = {};  // of the service's evaluation; empty without one
@@ -61,7 +61,7 @@ class Growth {
   void take_in(const kasmina::EpochFacts& facts);
   void compare(RunProgress& progress, const EpochResults& results, kasmina::EpochFacts& facts);
   EpochEnd decide(RunProgress& progress, const EpochResults& results);
-  void ask(const RunProgress& progress, const EpochResults& results, const GrowthTimes& last);
+  void ask(const RunProgress& progress, const EpochResults& results);
   EpochEnd finish_question(RunProgress& progress, IfDecided then);
   void drop(const leyline::Decision& decision);
   EpochEnd apply(RunProgress& progress, const leyline::Decision& decision);
@@ -83,6 +83,8 @@ class Growth {
   torch::Tensor probe_;
   AtTheEnd at_the_end_;
   GrowthFigures figures_;
+  bool consults_ = false;      // the policy is asked, or answers, at this epoch's end
+  GrowthTimes consult_times_;  // of the last epoch's end at which it did
   std::optional<EpochFigures> settled_validation_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ranges>
 #include <utility>
@@ -113,6 +114,7 @@ TelemetryEvent telemetry_of(const LifecycleEvent& it, const std::string& epoch, 
     case LifecycleEvent::Kind::kCommandRejected:
       return event("command_rejected"_event, Level::kWarning,
                    {{"command_id", it.command_id},
+                    {"command_type", it.command_type},
                     {"code", it.code},
                     {"seed_id", it.seed_id},
                     {"slot", it.slot},
@@ -131,6 +133,35 @@ TelemetryEvent telemetry_of(const LifecycleEvent& it, const std::string& epoch, 
       break;
   }
   return stage_event(it, epoch);
+}
+
+// Each value of the commands once, in their order. value_of: a text of a command, empty where it has none.
+template <class ValueOf>
+std::string values_text(const leyline::Decision& decision, ValueOf value_of) {
+  std::vector<std::string> values;
+  for (const auto& command : decision.commands) {
+    if (!command.seed_operation) continue;
+    std::string value(value_of(command));
+    if (!value.empty() && std::ranges::find(values, value) == values.end()) values.push_back(std::move(value));
+  }
+  return ids_text(values);
+}
+
+TelemetryEvent decision_event(const leyline::Decision& decision, const std::string& epoch) {
+  using leyline::AdaptationCommand;
+  const auto operates = [](const AdaptationCommand& command) { return command.seed_operation.has_value(); };
+  return event(
+      "tamiyo.decision"_event, Level::kInfo,
+      {{"epoch", epoch},
+       {"commands", base::joined(decision.commands | std::views::filter(operates), ", ", &leyline::command_name)},
+       {"operation",
+        values_text(decision, [](const AdaptationCommand& it) { return base::name_of(it.seed_operation->operation); })},
+       {"seed_id", values_text(decision, [](const AdaptationCommand& it) { return it.target_seed_id; })},
+       {"slot", values_text(decision, [](const AdaptationCommand& it) { return it.seed_operation->slot; })},
+       {"blueprint",
+        values_text(decision, [](const AdaptationCommand& it) { return it.seed_operation->blueprint_id; })},
+       {"policy", values_text(decision, [](const AdaptationCommand& it) { return it.issued_by; })},
+       {"reason", decision.reason}});
 }
 
 // The memory of the seed's parameters and optimizer state, and of its buffers.
@@ -209,12 +240,7 @@ void LifecycleLog::report(const std::vector<LifecycleEvent>& happened, const Str
 }
 
 void LifecycleLog::report(const leyline::Decision& decision) {
-  const auto operates = [](const leyline::AdaptationCommand& command) { return command.seed_operation.has_value(); };
-  const std::string commands =
-      base::joined(decision.commands | std::views::filter(operates), ", ", &leyline::command_name);
-  events_.push_back(
-      event("tamiyo.decision"_event, Level::kInfo,
-            {{"epoch", std::to_string(progress_.epoch)}, {"commands", commands}, {"reason", decision.reason}}));
+  events_.push_back(decision_event(decision, std::to_string(progress_.epoch)));
   report_missed(decision);
 }
 

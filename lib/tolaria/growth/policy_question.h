@@ -11,7 +11,7 @@
 
 namespace esper::tolaria {
 
-// Of the last epoch's end.
+// Of an epoch's end.
 struct GrowthTimes {
   double hook_ms = 0;     // the policy and its commands
   double waiting_ms = 0;  // of these, asking the policy and waiting for it
@@ -20,7 +20,8 @@ struct GrowthTimes {
 // Whether `policy.every` has come with the epoch that has just been counted. The last epoch always counts.
 bool is_question_due(const RunFacts& facts, const RunProgress& progress, const EpochResults& results);
 
-// Times of this machine only where the run file asks for it.
+// last: of the last epoch's end at which the policy was asked or its commands were carried out. Times of this machine
+// only where the run file asks for it.
 tamiyo::RunFigures policy_figures(const config::RunConfig& config, const EpochResults& results,
                                   const GrowthTimes& last);
 

@@ -50,9 +50,9 @@ TEST_CASE("a reward that cannot be worked out says why") {
   auto receipt = seed();
   CHECK_FALSE(simic::reward_of(receipt).total);
   CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("no contribution was measured while alpha"));
-  receipt.stages = {{leyline::Stage::kGerminated, 1}, {leyline::Stage::kTraining, 2}};
+  receipt.stages = {{leyline::Stage::kGerminated, 1}};
   CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("alpha has always been 0"));
-  receipt.stages.push_back({leyline::Stage::kBlending, 1});
+  receipt.stages.push_back({leyline::Stage::kTraining, 2});  // blended from its germination on, perhaps
   CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("growth.counterfactual.every_epochs"));
   receipt.telemetry_missing = true;
   CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("telemetry.jsonl is missing"));

@@ -5,7 +5,9 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include "simic/imitation/imitation_loss.h"
 #include "tamiyo/network/initial_weights.h"
+#include "tamiyo/network/unfolded_network.h"
 #include "unit/simic_imitation/taught_run.h"
 
 namespace esper::test::agreement_test {
@@ -48,6 +50,18 @@ TEST_CASE("without germinations there is nothing to agree on but to wait") {
   CHECK(figures.at("waits_met") == 1);
   CHECK(!figures.contains("balanced_accuracy"));
   CHECK(!figures.contains("slot_agreement"));
+}
+
+TEST_CASE("the loss is that over all decisions, though they are run in batches") {
+  auto lessons = simple_lessons(4);  // the first germinates
+  for (int i = 0; i < 300; ++i) lessons.push_back(simple_lesson(1));
+  lessons.back().target.risk.reset();
+  const auto all = pointers_to(lessons);
+  const auto weights = tamiyo::initial_weights(1);
+  const auto batch = join_lessons(all);
+  const auto heads = tamiyo::run_side_by_side(weights, batch.graphs);
+  const auto loss = imitation_loss(heads, batch, balanced_weights(all)).item<double>();
+  CHECK(agreement(weights, all).at("loss") == Approx(loss).epsilon(1e-4));
 }
 
 TEST_CASE("of no decisions there are no shares") {

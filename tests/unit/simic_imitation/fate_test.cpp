@@ -13,11 +13,12 @@ using leyline::Stage;
 
 namespace {
 
-// A germination after epoch 5, and four epochs in which its seed has these stages; kUnknown: it is gone.
-history::DecisionLog log_with(const std::vector<Stage>& stages) {
+// A germination after epoch 5, and what is seen `every` so many epochs: its seed has these stages; kUnknown: it is
+// gone.
+history::DecisionLog log_with(const std::vector<Stage>& stages, std::uint32_t every = 1) {
   std::vector<history::DecisionEntry> entries = {entry_after(5, {germinate("r0c1", "norm")})};
   for (const Stage stage : stages) {
-    const auto age = static_cast<std::uint32_t>(entries.size());
+    const auto age = every * static_cast<std::uint32_t>(entries.size());
     entries.push_back(entry_after(5 + age, {}));
     if (stage == Stage::kUnknown) continue;
     leyline::SeedState seed;
@@ -60,6 +61,17 @@ TEST_CASE("what becomes of a seed that grows at the end, or never was, is not kn
   CHECK(!with_hindsight(log_with({Stage::kTraining, Stage::kBlending}), germinated()).risk);
   CHECK(!with_hindsight(log_with({Stage::kUnknown, Stage::kUnknown}), germinated()).risk);
   CHECK(!with_hindsight(log_with({}), germinated()).risk);
+}
+
+TEST_CASE("a policy that is asked every other epoch sees its seed two epochs later") {
+  const auto log = log_with({Stage::kTraining, Stage::kBlending, Stage::kFossilized}, 2);
+  CHECK(with_hindsight(log, germinated()).risk == 0);
+}
+
+TEST_CASE("a seed that a fork left out was not removed for what it did") {
+  auto log = log_with({Stage::kTraining, Stage::kUnknown});
+  log.entries.back().record.observation.training_run_id = "fork";
+  CHECK(!with_hindsight(log, germinated()).risk);
 }
 
 TEST_CASE("to wait is harmless, and the value is what the run still gained") {

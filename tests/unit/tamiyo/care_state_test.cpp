@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "tamiyo/heuristic_state.h"
+#include "tamiyo/service/service_state.h"
 
 namespace esper::tamiyo::care_state_test {
 
@@ -14,6 +16,7 @@ TEST_CASE("a seed is forgotten in a policy's state, and in those of its shadows 
   state.asked = {{"r0c0", "norm"}, {"r0c1", "norm"}};
   state.seeds["seed-0001"].slot = "r0c0";
   state.seeds["seed-0002"].slot = "r0c1";
+  state.seeds["seed-0002"].is_culled = true;
   json saved = care_json(state);
   saved["own"] = 7;
   saved["question"] = {{"observation", {{"current_epoch", 3}}}};
@@ -30,6 +33,26 @@ TEST_CASE("a seed is forgotten in a policy's state, and in those of its shadows 
   CHECK(rest["shadows"]["none"] == "{}");
   CHECK_THROWS_AS(forget_seed("{}", "seed-0001", "r0c0"), base::Error);
   CHECK_THROWS_AS(forget_seed("{", "seed-0001", "r0c0"), base::Error);
+}
+
+TEST_CASE("the figures of the network with the seed are forgotten, and nothing else of the heuristic and the service") {
+  HeuristicState heuristic;
+  heuristic.host_stable = true;
+  heuristic.penalties = {{"norm", 1.5}};
+  json expected = care_json({});
+  expected.update(heuristic_json(heuristic));
+  expected["service"] = service_json({});
+  expected["service"]["field_reports"] = {{"pending", json::array()}, {"published", 3}};
+
+  heuristic.progress_accuracy = 0.8;
+  heuristic.best_loss = 0.5;
+  heuristic.losses = {0.5, 0.6};
+  heuristic.accuracies = {0.8, 0.7};
+  json saved = expected;
+  saved.update(heuristic_json(heuristic));
+  saved["service"]["last_validation_loss"] = 0.6;
+  saved["service"]["field_reports"]["pending"].push_back({{"command", "a"}, {"loss", 0.6}});
+  CHECK(json::parse(forget_seed(saved.dump(), "seed-0001", "r0c0")) == expected);
 }
 
 TEST_CASE("what a user's program remembers stays its own when a seed is forgotten; an open question goes") {

@@ -38,6 +38,14 @@ TEST_CASE("what names a free slot with its blueprint, a seed, or nothing, passes
   CHECK(passes(with_command(start)));
 }
 
+TEST_CASE("a germination of several copies passes where the slot can grow one") {
+  auto now = DecidedRun().now;
+  now.slots[0].blueprints.push_back("copy_block");
+  const auto& slot = now.slots[0].slot;
+  CHECK(check_decision(with_command(leyline::germination("a", slot, "copy_block*3")), now));
+  CHECK_FALSE(check_decision(with_command(leyline::germination("a", slot, "copy_block_plain*3")), now));
+}
+
 TEST_CASE("unknown slots, seeds and blueprints are named") {
   CHECK(kind_of(with_command(leyline::germination("a", "r0c9", "norm"))) == Kind::kUnknownSeed);
   CHECK(kind_of(with_command(leyline::germination("a", "r0c1", "atention"))) == Kind::kUnknownBlueprint);

@@ -115,6 +115,18 @@ TEST_CASE("no answer is the default: no commands, with what happened") {
   }
 }
 
+TEST_CASE("a timeout is reported with how long it was waited, and the deadline") {
+  auto late = without(Kind::kLate);
+  late.latency_ms = 2500;
+  for (const auto& [answer, measured] : {std::pair{late, "2500"}, std::pair{without(Kind::kBusy), "2000"}}) {
+    const auto result = Evaluated().answer(answer);
+    const auto timeout = std::ranges::find(result.events, "timeout_inference", &leyline::TelemetryEvent::description);
+    REQUIRE(timeout != result.events.end());
+    CHECK(timeout->attributes.at("measured") == measured);
+    CHECK(timeout->attributes.at("threshold") == "2000");
+  }
+}
+
 TEST_CASE("a decision that names what is not there is a failure of the policy") {
   Evaluated it;
   auto answer = decided();

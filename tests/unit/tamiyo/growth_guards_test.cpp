@@ -17,6 +17,8 @@ TEST_CASE("the shortest life of a seed is the sum of what its gates ask for") {
   CHECK(shortest_life(growth) == 5);  // alpha rises from the first epoch on and needs three, then one and one
   growth.training = config::SeedTraining::kStraightThrough;
   CHECK(shortest_life(growth) == 8);  // an epoch of rest, two of training, three of blending, one and one
+  growth.training = config::SeedTraining::kShadow;
+  CHECK(shortest_life(growth) == 7);  // it trains at once
 }
 
 TEST_CASE("too few epochs for a seed, or for the network to gain by it") {

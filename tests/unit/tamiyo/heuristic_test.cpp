@@ -209,6 +209,20 @@ TEST_CASE("a refused step is asked for again after ever longer pauses, then the 
   CHECK(pruned);
 }
 
+TEST_CASE("a policy that is asked every other epoch counts epochs, not questions") {
+  auto config = by_epoch();
+  config.plateau_epochs = 4;
+  config.stable_epochs = 2;
+  SimulatedRun run({"good"});
+  auto policy = controller(config);
+  std::uint32_t first = 0;
+  while (first == 0 && run.now.current_epoch < 20) {
+    run.end_epoch();
+    if (!run.step(policy).commands.empty()) first = run.now.current_epoch;
+  }
+  CHECK(first == 6);  // a plateau since epoch 2
+}
+
 TEST_CASE("a germination that did not come up counts as a prune") {
   SimulatedRun run({"good", "idle"});
   auto policy = controller();

@@ -135,6 +135,36 @@ TEST_CASE("a lost process is started again and goes on from the last state, late
   CHECK(value_of(controller.metrics(), "tamiyo.process.starts_total") == 3);
 }
 
+TEST_CASE("one of our own that is lost with each decision is started again later and later, too") {
+  auto settings =
+      settings_for(going_wrong("    if question.get('observation'): os._exit(3)\n"
+                               "    answer()"));
+  settings.state = StateForm::kOwn;
+  const auto time = std::make_shared<base::ManualTime>();
+  ProcessController controller(settings, base::Clock(time));
+  for (int loss = 1; loss <= 2; ++loss) {
+    controller.load_state("{}");
+    CHECK_THAT(failure_of(controller), ContainsSubstring("has ended"));
+  }
+  CHECK_THROWS_MATCHES(controller.load_state("{}"), std::runtime_error,
+                       MessageMatches(ContainsSubstring("was lost 2 times in a row and is started again in 100ms")));
+  time->advance(milliseconds(100));
+  CHECK_NOTHROW(controller.load_state("{}"));
+}
+
+TEST_CASE("one of our own that rejects a state goes on from the one that it had") {
+  auto settings = settings_for(
+      going_wrong("    problem = 'of another policy' if 'foreign' in question['state'] else ''\n"
+                  "    run.send('answer', {'number': number, 'problem': problem, 'state': question['state']})"));
+  settings.state = StateForm::kOwn;
+  ProcessController controller(settings);
+  controller.load_state(R"({"epochs":7})");
+  CHECK_THROWS_MATCHES(controller.load_state(R"({"foreign":1})"), base::Error,
+                       MessageMatches(ContainsSubstring("of another policy")));
+  CHECK_NOTHROW(controller.decide(DecidedRun().now));
+  CHECK(controller.save_state() == R"({"epochs":7})");
+}
+
 TEST_CASE("with a controller ends its process, and all that this one has started") {
   const test::TemporaryFolder folder;
   const std::string file = folder / "child";

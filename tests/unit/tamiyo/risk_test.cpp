@@ -99,7 +99,7 @@ TEST_CASE("conservative mode and a late answer pause; the mode has no event of i
   CHECK(conservative.reason == kConservativeReason);
   CHECK(conservative.findings.front().rule->event == nullptr);
   inputs.is_conservative = false;
-  inputs.is_late = true;
+  inputs.late_ms = 2000;
   CHECK(assessed(inputs).reason == "timeout_inference");
 }
 

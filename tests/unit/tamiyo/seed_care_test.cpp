@@ -1,6 +1,8 @@
 #include "tamiyo/seed_care.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <cstdint>
+#include <vector>
 
 namespace esper::tamiyo::seed_care_test {
 namespace {
@@ -88,6 +90,60 @@ TEST_CASE("a seed is stale when nothing better is shown, whatever single accurac
     CAPTURE(fall);
     CHECK((culls > 0) == (fall < 0.1));
   }
+}
+
+TEST_CASE("a seed is stale after so many epochs, however often the policy is asked") {
+  Rules rules;
+  rules.heuristic.prune_after_epochs = 6;
+  rules.gates.min_gradient_ratio = 2;  // it stays in training
+  SeedCare care(rules, "test");
+  std::vector<std::uint32_t> culls;
+  for (std::uint32_t epoch = 3; epoch <= 9; epoch += 3) {
+    Decision decision;
+    care.update(seen_with(seed_in(Stage::kTraining), epoch), decision);
+    if (!decision.commands.empty()) culls.push_back(epoch);
+  }
+  CHECK(culls == std::vector<std::uint32_t>{9});
+}
+
+TEST_CASE("a prune that is held back is commanded again in the next epoch, and counts once") {
+  Rules rules;
+  rules.heuristic.prune_after_epochs = 4;
+  rules.gates.min_gradient_ratio = 2;  // it stays in training
+  SeedCare care(rules, "test");
+  std::vector<std::uint32_t> culls;
+  std::size_t lost = 0;
+  const auto update = [&](const Observation& seen) {
+    Decision decision;
+    const auto report = care.update(seen, decision);
+    REQUIRE(report);
+    lost += report->lost.size();
+    if (!decision.commands.empty()) culls.push_back(seen.current_epoch);
+    return decision.reason;
+  };
+  for (std::uint32_t epoch = 1; epoch <= 7; ++epoch) update(seen_with(seed_in(Stage::kTraining), epoch));
+  CHECK(culls == std::vector<std::uint32_t>{5, 6, 7});
+  auto gone = seen_with({}, 8);
+  gone.seed_states.clear();
+  CHECK(update(gone).empty());
+  CHECK(lost == 1);
+  CHECK(care.state().seeds.empty());
+}
+
+TEST_CASE("a seed that meets its gate is not pruned as stale where its step had no effect") {
+  Rules rules;
+  rules.heuristic.prune_after_epochs = 4;
+  SeedCare care(rules, "test");
+  std::vector<std::uint32_t> asked;
+  for (std::uint32_t epoch = 1; epoch <= 12; ++epoch) {
+    Decision decision;
+    care.update(seen_with(seed_in(Stage::kProbationary), epoch), decision);
+    for (const auto& command : decision.commands) {
+      CHECK(command.seed_operation->operation == SeedOperation::kFossilize);
+      asked.push_back(epoch);
+    }
+  }
+  CHECK(asked == std::vector<std::uint32_t>{1, 2, 4, 8});
 }
 
 }  // namespace esper::tamiyo::seed_care_test

@@ -2,13 +2,15 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "config/safety_config.h"
+
 namespace esper::test::service_settings_test {
 
 using namespace esper;
 using namespace esper::tamiyo;
 
 TEST_CASE("the run file's defaults are the service's") {
-  const auto read = service_settings({});
+  const auto read = service_settings({}, config::SafetyConfig().policy_deadline);
   const ServiceSettings own;
   CHECK(read.breaker.failure_threshold == own.breaker.failure_threshold);
   CHECK(read.breaker.success_threshold == own.breaker.success_threshold);
@@ -38,7 +40,7 @@ TEST_CASE("each threshold of the run file has its rule") {
   risk.low_coverage = 12;
   policy.breaker = {7, 8, std::chrono::seconds(9)};
   policy.reports = {5, std::chrono::hours(6)};
-  const auto read = service_settings(policy);
+  const auto read = service_settings(policy, std::chrono::milliseconds(13));
   CHECK(read.risk.critical_risk == 1);
   CHECK(read.risk.elevated_risk == 2);
   CHECK(read.risk.loss_spike == 3);
@@ -51,6 +53,7 @@ TEST_CASE("each threshold of the run file has its rule") {
   CHECK(read.risk.gradient_conflict == 10);
   CHECK(read.risk.critical_coverage == 11);
   CHECK(read.risk.low_coverage == 12);
+  CHECK(read.risk.deadline_ms == 13);
   CHECK(read.breaker.failure_threshold == 7);
   CHECK(read.breaker.success_threshold == 8);
   CHECK(read.breaker.open_time == std::chrono::seconds(9));

@@ -52,6 +52,8 @@ TEST_CASE("a place for good takes the larger of the gate's and the policy's wort
 TEST_CASE("a drop prunes what is heard, not what trains in silence") {
   const Rules rules;
   CHECK(prune_reason(seed_in(Stage::kTraining, 1, {.improvement_points = -9}), 0, rules).empty());
+  const SeedFigures blended{.alpha = 0.5, .improvement_points = -9};
+  CHECK_FALSE(prune_reason(seed_in(Stage::kTraining, 1, blended), 0, rules).empty());
   CHECK_FALSE(prune_reason(seed_in(Stage::kBlending, 1, {.improvement_points = -2}), 0, rules).empty());
   CHECK(prune_reason(seed_in(Stage::kBlending, 1, {.improvement_points = -1.9}), 0, rules).empty());
   // On probation the measured contribution speaks, not the run's ups and downs.

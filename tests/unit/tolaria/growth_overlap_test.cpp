@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/names.h"
+#include "base/text/rounding.h"
 #include "support/patience.h"
 #include "support/run_fixture.h"
 #include "tolaria/growth/growth.h"
@@ -47,14 +48,21 @@ tolaria::CheckpointImage checkpoint_at(SmallRun& it, std::int64_t step) {
   return *tolaria::read_checkpoint(it.files, found->path);
 }
 
-// Asked by the service, which judges nothing.
-tamiyo::RunPolicy served(const SmallRun& it, ScriptedController::Script script) {
+// Of a service that judges nothing but, on request, how long a decision took.
+tamiyo::ServiceSettings calm_settings(double hook_ms = 1e9) {
   tamiyo::ServiceSettings calm;
   calm.risk.loss_spike = calm.risk.loss_warning = calm.risk.loss_volatility = calm.risk.gradient_variance = 1e9;
+  calm.risk.step_ms = calm.risk.apply_ms = 1e9;
+  calm.risk.hook_ms = hook_ms;
+  return calm;
+}
+
+tamiyo::RunPolicy served(const SmallRun& it, ScriptedController::Script script,
+                         const tamiyo::ServiceSettings& settings = calm_settings()) {
   return tamiyo::RunPolicy(std::make_unique<tamiyo::PolicyService>(
       std::make_unique<tamiyo::Consultation>(scripted(std::move(script)), base::Clock(),
                                              it.facts.config.safety.policy_deadline),
-      calm, base::Clock()));
+      settings, base::Clock()));
 }
 
 }  // namespace
@@ -195,6 +203,24 @@ TEST_CASE("a policy is asked as often as the run file says, and after the last e
   CHECK(epochs == c.epochs);
   CHECK(it.values("tamiyo.decide.latency_ms").size() == c.epochs.size());
   CHECK(it.values("tolaria.mode.conservative") == std::vector<double>{0, 0, 0, 0, 0});
+}
+
+TEST_CASE("a policy that is not asked after each epoch is judged by how long its last decision took") {
+  constexpr std::chrono::milliseconds kThinks(200);
+  auto config = small_config();
+  config.epochs = 4;
+  config.policy.every = {2, base::Length::Unit::kEpochs};
+  config.policy.risk.judge_times = true;
+  SmallRun it(config);
+  const auto script = [&](const Observation&) {
+    std::this_thread::sleep_for(kThinks);
+    return Decision{{}, "waits"};
+  };
+  it.policy = served(it, script, calm_settings(base::milliseconds(kThinks) / 2));
+  REQUIRE(it.go().kind == Kind::kDone);
+  const auto events = it.events("hook_budget");
+  REQUIRE(events.size() == 1);  // there is no decision before the first
+  CHECK(std::stod(events.front().attributes.at("measured")) >= base::milliseconds(kThinks));
 }
 
 }  // namespace esper::test::growth_overlap_test

@@ -87,6 +87,7 @@ TEST_CASE("a seed's stages are reported in events with measured and required val
   const auto rejected = only(it.events("command_rejected"));
   CHECK(rejected.level == leyline::Level::kWarning);
   CHECK(rejected.attributes.at("command_id") == "command-3");
+  CHECK(rejected.attributes.at("command_type") == "SEED");
   CHECK(rejected.attributes.at("reason").starts_with("G2 failed"));
 
   const auto grafts = it.events("seed_grafted");
@@ -108,7 +109,14 @@ TEST_CASE("a seed's stages are reported in events with measured and required val
   // What an epoch's end does is told with that epoch, as what was decided after it.
   CHECK(stages == std::vector<std::string>{"GERMINATED@1", "TRAINING@2", "BLENDING@4", "CULLED@5", "EMBARGOED@6"});
   CHECK(it.events("tamiyo.decision").size() == 6);
-  CHECK(it.events("tamiyo.decision")[0].attributes.at("commands").find("GERMINATE ") == 0);
+  const auto decisions = it.events("tamiyo.decision");
+  CHECK(decisions[0].attributes.at("commands").find("GERMINATE ") == 0);
+  CHECK(decisions[0].attributes.at("operation") == "GERMINATE");
+  CHECK(decisions[0].attributes.at("slot") == "r0c0");
+  CHECK(decisions[0].attributes.at("blueprint") == grafts[0].attributes.at("blueprint"));
+  CHECK(decisions[1].attributes.at("operation") == "START_TRAINING");
+  CHECK(decisions[1].attributes.at("seed_id") == "seed-0001");
+  CHECK(decisions[5].attributes.at("operation").empty());
   CHECK(it.values("tolaria.opt.rebuilds_total") == std::vector<double>{1, 1, 1, 1, 2, 2});
 
   int notes = 0;
