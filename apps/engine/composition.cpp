@@ -10,6 +10,7 @@
 #include "data/class_counts.h"
 #include "device/facts.h"
 #include "engine/end_in_time.h"
+#include "engine/known_error.h"
 #include "engine/stall_report.h"
 #include "leyline/telemetry.h"
 #include "nissa/log.h"
@@ -152,7 +153,7 @@ void Composition::finish(const tolaria::RunOutcome& outcome) {
 void Composition::abandon(const std::exception& error) {
   using tolaria::LastState;
   const auto state = saver_.save_after(error) ? LastState::kSaved : LastState::kNotSaved;
-  tolaria::report_failure(outbox_, ledger_, progress_, error, state);
+  tolaria::report_failure(outbox_, ledger_, progress_, error, exit_status_of(error), state);
   telemetry_.close();
 }
 

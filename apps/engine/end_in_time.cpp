@@ -8,14 +8,6 @@
 #include "engine/known_error.h"
 
 namespace esper::engine {
-namespace {
-
-int status_of(const std::exception& error) {
-  const auto known = known_error(error);
-  return static_cast<int>(known ? known->code() : base::ExitCode::kBug);
-}
-
-}  // namespace
 
 std::function<void()> end_in_time(const config::RunConfig& config, int status, const std::string& text) {
   constexpr auto kJoining = std::chrono::seconds(10);
@@ -25,7 +17,7 @@ std::function<void()> end_in_time(const config::RunConfig& config, int status, c
 }
 
 std::function<void()> end_in_time(const config::RunConfig& config, const std::exception& error) {
-  return end_in_time(config, status_of(error), error.what());
+  return end_in_time(config, exit_status_of(error), error.what());
 }
 
 }  // namespace esper::engine

@@ -239,6 +239,7 @@ int run(const ForkRequest& request) {
   onward.job = request.job;
   onward.run = request.run;
   onward.run.folder.clear();
+  onward.esper = request.esper;
   onward.resume = path;
   return run(onward);
 }

@@ -11,5 +11,7 @@ namespace esper::engine {
 // Memory that is short is kResources, an operator that the settings forbid kConfig, any other error of torch kBug; a
 // base::Error is itself. Empty for what is none of these.
 std::optional<base::Error> known_error(const std::exception& error);
+// Of a process that this error ends.
+int exit_status_of(const std::exception& error);
 
 }  // namespace esper::engine

@@ -13,6 +13,7 @@
 #include "data/preprocessing.h"
 #include "device/rng.h"
 #include "engine/end_in_time.h"
+#include "engine/known_error.h"
 #include "engine/no_epochs_left.h"
 #include "engine/run_telemetry.h"
 #include "engine/shortage.h"
@@ -158,7 +159,8 @@ std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& ben
                        .start = {resuming ? Kind::kResumed : Kind::kNew, open.folder.path, from.checkpoint,
                                  from.refused, from.computed_on,
                                  back == nullptr ? forecast_shortages(bench, open.files, open.folder.path)
-                                                 : std::vector<tolaria::Shortage>()},
+                                                 : std::vector<tolaria::Shortage>(),
+                                 request.esper},
                        .progress = from.progress,
                        .console = request.run.quiet ? Console::kNone : Console::kAsConfigured,
                        .ledger = std::move(ledger)});
@@ -173,7 +175,7 @@ void report_no_return(const Workbench& bench, const OpenRun& open, const tolaria
     progress.epoch = where.epoch - 1;
     progress.step = where.step;
     tolaria::Outbox outbox(open.folder.run_id(), base::Clock(), progress, ledger, telemetry.sink());
-    tolaria::report_failure(outbox, ledger, progress, error, tolaria::LastState::kNotSaved);
+    tolaria::report_failure(outbox, ledger, progress, error, exit_status_of(error), tolaria::LastState::kNotSaved);
     telemetry.close();
     publish_trace(open.files, open.folder, ledger);
   } catch (const std::exception& unwritten) {

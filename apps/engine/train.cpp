@@ -124,6 +124,7 @@ FinishedRun train(const TrainRequest& request, Workbench& bench, const OpenRun& 
   publish_trace(open.files, open.folder, run.ledger);
   summary["ledger"] = tolaria::summarize_ledger(run.ledger, run.facts.clock);
   summary["telemetry"] = composition.telemetry_counts();
+  summary["version"] = request.esper;
   publish_summary(open.files, open.folder, summary);
   return {outcome, std::move(summary), std::move(composed)};
 }

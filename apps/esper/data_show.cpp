@@ -66,12 +66,23 @@ std::string guessed_kind(const std::string& path) {
                                 base::printable_line(path), base::all_names<DataKind>()));
 }
 
+// For a run file, which is UTF-8.
+std::string path_text(const std::string& path) {
+  try {
+    return nlohmann::json(path).dump();
+  } catch (const nlohmann::json::type_error&) {
+    throw base::Error(
+        base::ExitCode::kConfig,
+        fmt::format("{}: its name is not UTF-8, which a run file needs; rename it", base::printable_line(path)));
+  }
+}
+
 // The user's own assignments come last.
 int show(ShowDataOptions options) {
   const auto kind = !options.kind.empty() || options.path.empty() ? options.kind : guessed_kind(options.path);
   std::vector<std::string> assignments;
   if (!kind.empty()) assignments.push_back("data.kind=" + kind);
-  if (!options.path.empty()) assignments.push_back("data.path=" + nlohmann::json(options.path).dump());
+  if (!options.path.empty()) assignments.push_back("data.path=" + path_text(options.path));
   assignments.insert(assignments.end(), options.assignments.begin(), options.assignments.end());
   auto loaded = config::read_run_config_text("{}", "data show", assignments);
   if (!loaded.problems.empty()) throw base::ConfigError(std::move(loaded.problems));

@@ -45,6 +45,7 @@ struct TrainRequest {
   std::string resume;    // the run folder to continue; empty: a new run
   bool dry_run = false;  // build everything, train nothing
   bool trace = false;    // write trace.json
+  std::string esper;     // version and commit
 };
 
 // What a checkpoint is measured on.
@@ -135,6 +136,7 @@ struct ForkRequest {
   static constexpr const char* kCommand = "fork";
   Job job;
   NewRun run;
+  std::string esper;                    // version and commit
   std::string parent;                   // the run folder that is forked
   std::int64_t step = 0;                // at which of its checkpoints
   std::vector<std::string> without;     // seeds that are left out

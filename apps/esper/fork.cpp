@@ -64,6 +64,7 @@ int fork_run(ForkOptions options) {
                                                    changes + " --policy none turns growth decisions off");
   }
   request.parents_policy = before.policy.kind;
+  request.esper = build_name();
   if (!options.policy.empty()) request.job.config.policy.kind = config::PolicyKind::kNone;
   request.train = !options.only_make;
   request.job.trust_data_program = request.job.trust_program || sets(options.assignments, "data.command");

@@ -58,6 +58,7 @@ void add_train(Front& front) {
   const auto options = std::make_shared<TrainOptions>();
   TrainRequest& request = options->request;
   request.run.started = base::Clock().now();
+  request.esper = build_name();
   command->add_option("--config", options->config, "Run file; with --resume, default: the run's own")
       ->type_name("FILE")
       ->check(refuse_empty);

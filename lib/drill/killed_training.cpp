@@ -66,12 +66,18 @@ void train_to_end(const std::vector<std::string>& command, const std::string& ou
   require_done(*end, output);
 }
 
+std::string newest_in(const std::string& run) {
+  const auto all = checkpoints_in(run);
+  return all.empty() ? "" : all.back().name();
+}
+
 KilledTraining train_with_kills(const TrainingPlan& plan, const std::string& run, const std::string& begin,
                                 const KillSchedule& schedule, std::mt19937_64& random) {
   const std::string output = run + ".log";
   storage::ensure_folder(storage::real_file_system(), storage::parent_of(run));
   if (!begin.empty()) std::filesystem::copy(begin, run, std::filesystem::copy_options::recursive);
   KilledTraining training;
+  std::string newest = newest_in(run);
   while (true) {
     const auto command = continue_command(plan, run);
     ++training.processes;
@@ -88,11 +94,9 @@ KilledTraining train_with_kills(const TrainingPlan& plan, const std::string& run
     }
     process.send(SIGKILL);
     process.wait_until(Clock::time_point::max());
-    const auto all = checkpoints_in(run);
-    const std::string newest = all.empty() ? "" : all.back().name();
-    const bool has_progress = training.kills.empty() || training.kills.back().checkpoint != newest;
+    const std::string began_with = std::exchange(newest, newest_in(run));
     training.kills.push_back(
-        {lives.count(), newest, has_progress && !newest.empty() && newest != schedule.last_checkpoint});
+        {lives.count(), newest, newest != began_with && !newest.empty() && newest != schedule.last_checkpoint});
   }
 }
 

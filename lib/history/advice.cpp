@@ -13,8 +13,10 @@ namespace {
 using base::Owner;
 using config::RunConfig;
 
+// The ledger has the device of the first process; a later one may have been told another.
 bool on_cuda(const RunConfig& config, const RunLedger& ledger) {
-  return (ledger.device.empty() ? config.device.kind : ledger.device).starts_with("cuda");
+  const bool chosen = config.device.kind == "auto" && !ledger.device.empty();
+  return (chosen ? ledger.device : config.device.kind).starts_with("cuda");
 }
 
 // What to set, and why; both empty if there is nothing to try.

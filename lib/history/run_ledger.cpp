@@ -120,7 +120,7 @@ class Packets {
     const std::string name = text_at(event, "description");
     const bool begins = name == "tolaria.run_started"_event.name() || name == "tolaria.resumed"_event.name();
     if (begins) {
-      gaps_before_ = run_.gaps.size();
+      killed_.reset();
       if (run_.processes > 0) end_process(Last::kNo);
       ++run_.processes;
       finished_ = false;
@@ -131,7 +131,8 @@ class Packets {
                            text_at(member(event, "attributes"), "tier") == "checkpoint";
     if (came_back && run_.processes > 1) {  // the same process, in which the run was composed anew
       --run_.processes;
-      run_.gaps.resize(gaps_before_);
+      if (killed_) gaps().erase(gaps().begin() + *killed_);
+      killed_.reset();
     }
   }
 
@@ -172,6 +173,7 @@ class Packets {
     }
     if (finished_) return;
     const std::string after = newest_epoch_.empty() ? "its start" : "epoch " + newest_epoch_;
+    killed_ = gaps().size();
     gaps().push_back(
         which +
         (last == Last::kYes ? " is still running or was killed: the time after " : " was killed: the time after ") +
@@ -183,7 +185,7 @@ class Packets {
   RunLedger& run_;
   Times inside_{}, outside_{};  // of packets that the summary covers, and of the others
   bool finished_ = false, open_is_summarized_ = false;
-  std::size_t gaps_before_ = 0;  // the newest process
+  std::optional<std::ptrdiff_t> killed_;  // where the gap of the process before the newest one is, if it has one
   std::set<std::string> seen_;
   std::int64_t epoch_packets_ = 0;
   std::string newest_epoch_;

@@ -16,7 +16,8 @@ constexpr char kFolder[] = "checkpoints";
 
 fs::path whole_path(const std::string& path) {
   std::error_code ignored;
-  const auto whole = fs::absolute(path, ignored).lexically_normal();
+  auto whole = fs::weakly_canonical(fs::absolute(path, ignored), ignored);  // a link in one of two spellings
+  if (whole.empty()) whole = fs::absolute(path, ignored).lexically_normal();
   return whole.has_filename() ? whole : whole.parent_path();
 }
 

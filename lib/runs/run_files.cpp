@@ -17,9 +17,9 @@ constexpr std::uint64_t kMostRunBytes = 16 << 20;
 
 std::optional<RunState> state_of(const std::string& status) {
   if (status == "done" || status == "early_stopped") return RunState::kFinished;
-  if (status == "interrupted") return RunState::kInterrupted;
+  if (status == "interrupted" || status == "halted") return RunState::kInterrupted;
   if (status == "diverged") return RunState::kDiverged;
-  if (status == "not_saved") return RunState::kFailed;
+  if (status == "not_saved" || status == "out_of_memory") return RunState::kFailed;
   return std::nullopt;
 }
 

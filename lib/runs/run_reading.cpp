@@ -124,6 +124,12 @@ bool is_newest(const RunReading& reading, const Summary& summary) {
   return (journal->modified_ns - written->modified_ns) / kNsPerMs <= kCopySlackMs;
 }
 
+// Of files that telemetry.limit_mb allows the oldest are deleted.
+bool has_first_telemetry(const RunReading& reading) {
+  const storage::NumberedName earlier{"telemetry", ".jsonl"};
+  return reading.telemetry.size() == 1 || (!reading.telemetry.empty() && reading.telemetry.front() == earlier.of(1));
+}
+
 // No more of the telemetry than the summary leaves open.
 void take_telemetry(RunReading& reading, const FolderReader& folder) {
   OpenFiles files;
@@ -132,7 +138,7 @@ void take_telemetry(RunReading& reading, const FolderReader& folder) {
        i < reading.telemetry.size(); ++i) {
     files.push_back(folder.open(reading.telemetry[i]));
   }
-  reading.start = read_telemetry_start(files);
+  reading.start = read_telemetry_start(files, has_first_telemetry(reading));
   if (reading.summary) {
     reading.end = read_telemetry_end(files, EndDetail::kTimestamp);
     reading.summary_is_newest = is_newest(reading, *reading.summary);

@@ -102,10 +102,14 @@ std::optional<Validation> epoch_in(std::string_view line) {
   return found;
 }
 
+// What the sinks lost is told when the run's own last packet has gone to them.
+bool is_of_sinks(std::string_view line) { return line.find(R"("source_subsystem":"nissa")") != std::string_view::npos; }
+
 // Adds what one file's end shows. True where nothing more is wanted.
 bool take_lines(LinesBackwards lines, EndDetail detail, TelemetryEnd& found) {
   for (std::string_view line = lines.next(); !line.empty(); line = lines.next()) {
     if (found.timestamp.empty()) {
+      if (is_of_sinks(line)) continue;
       found.timestamp = timestamp_of(line);
       if (found.timestamp.empty()) continue;
       if (detail == EndDetail::kAll) found.end = end_in(line);
@@ -134,12 +138,14 @@ bool read_end_of(const FolderReader::OpenFile& file, EndDetail detail, Telemetry
 
 }  // namespace
 
-TelemetryStart read_telemetry_start(const OpenFiles& files) {
+TelemetryStart read_telemetry_start(const OpenFiles& files, bool is_first) {
   if (files.empty()) return {};
   // The first packet is small; more than this is an epoch's, which has no version.
   const std::string text = files.front().read(0, kStartBytes);
   const std::string line = text.substr(0, text.find('\n'));
-  TelemetryStart start{timestamp_of(line), {}};
+  const bool begins = is_first || line.find("tolaria.run_started"_event.name()) != std::string::npos ||
+                      line.find("tolaria.resumed"_event.name()) != std::string::npos;  // of a fork
+  TelemetryStart start{begins ? timestamp_of(line) : std::string(), {}};
   if (line.find("\"version\"") == std::string::npos) return start;
   const json events = base::member(parse_line(line), "events");
   if (!events.is_array()) return start;

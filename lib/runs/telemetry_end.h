@@ -33,7 +33,9 @@ struct TelemetryEnd {
 // missing, damaged or beyond that is empty. kTimestamp leaves end and epoch empty, which takes a fraction of the time.
 // Throw IoError.
 using OpenFiles = std::vector<FolderReader::OpenFile>;
-TelemetryStart read_telemetry_start(const OpenFiles& files);
+// is_first: whether the oldest of them is the run's first; of another one's first packet the time is taken only where
+// the run began in it.
+TelemetryStart read_telemetry_start(const OpenFiles& files, bool is_first);
 enum class EndDetail { kTimestamp, kAll };
 TelemetryEnd read_telemetry_end(const OpenFiles& files, EndDetail detail);
 

@@ -12,6 +12,7 @@
 
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "base/text/standard_output.h"
 #include "storage/atomic_publish.h"
 #include "storage/real_file_system.h"
 
@@ -33,7 +34,7 @@ void write_and_print(const std::string& file, const nlohmann::ordered_json& docu
                      const std::function<void()>& print) {
   std::exception_ptr failure;
   try {
-    const std::string text = document.dump(2) + "\n";
+    const std::string text = base::json_text(document);
     if (!file.empty()) storage::publish_file(storage::real_file_system(), file, storage::bytes_of(text));
   } catch (const base::IoError&) {
     failure = std::current_exception();

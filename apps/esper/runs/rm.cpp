@@ -1,7 +1,9 @@
 // `esper runs rm`
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/text/joined.h"
 #include "esper/run_options.h"
@@ -25,9 +27,12 @@ struct RunsRmOptions {
 std::vector<RunRecord> records_to_delete(const std::vector<std::string>& given) {
   std::vector<RunRecord> records;
   std::vector<std::string> problems;
+  std::set<std::filesystem::path> folders;
   for (const auto& run : given) {
+    const std::string folder = run_folder_named(run);
+    if (!folders.insert(std::filesystem::weakly_canonical(folder)).second) continue;  // it was named twice
     try {
-      records.push_back(runs::read_run_record(run_folder_named(run)));
+      records.push_back(runs::read_run_record(folder));
       if (records.back().state == runs::RunState::kRunning) {
         problems.push_back(records.back().path + " is running; stop it first");
       }
@@ -50,7 +55,11 @@ int rm_runs(const RunsRmOptions& options) {
   question +=
       records.size() == 1 ? "delete it?" : fmt::format("delete these {} runs, {}?", records.size(), bytes_text(bytes));
   if (!options.yes && !is_confirmed(question)) {
-    print("nothing was deleted\n");
+    if (options.json) {
+      print_json({{"deleted", ordered_json::array()}, {"bytes", 0}});
+    } else {
+      print("nothing was deleted\n");
+    }
     return 0;
   }
   ordered_json deleted = ordered_json::array();

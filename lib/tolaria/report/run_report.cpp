@@ -38,7 +38,8 @@ TelemetryEvent started_event(const Run& run, const RunStart& start) {
                 {"epochs", std::to_string(config.epochs)},
                 {"device", run.facts.device.str()},
                 {"precision", std::string(base::name_of(device::precision_of(run.model.settings.compute_type)))},
-                {"config_hash", base::hash_text(config::config_hash(config))}});
+                {"config_hash", base::hash_text(config::config_hash(config))},
+                {"version", start.version}});
 }
 
 void report_forecast(const Run& run, const RunStart& start) {
@@ -119,9 +120,10 @@ void report_outcome(const Run& run, const RunOutcome& outcome) {
 }
 
 void report_failure(Outbox& outbox, base::Ledger& ledger, const RunProgress& progress, const std::exception& error,
-                    LastState state) {
+                    int exit_code, LastState state) {
   outbox.emit(event("tolaria.run_finished"_event, Level::kError,
-                    {{"epochs", std::to_string(progress.epoch)},
+                    {{"exit_code", std::to_string(exit_code)},
+                     {"epochs", std::to_string(progress.epoch)},
                      {"steps", std::to_string(progress.step)},
                      {"status", state == LastState::kSaved ? "failed after saving" : "failed"},
                      {"reason", lanes::describe(error)}}));

@@ -26,6 +26,7 @@ struct RunStart {
   std::vector<RefusedCheckpoint> refused{};  // newer ones that were rejected
   std::string computed_on{};                 // kResumed: device::numerics_of() of its checkpoint, where it has one
   std::vector<Shortage> shortages{};
+  std::string version{};  // of the program
 };
 
 // Before the first step. Sends its events at once.
@@ -34,8 +35,9 @@ void report_start(const Run& run, const RunStart& start);
 // The last packet of a process, with the run's outcome.
 void report_outcome(const Run& run, const RunOutcome& outcome);
 enum class LastState { kSaved, kNotSaved };
+// exit_code: of the process, for this error.
 void report_failure(Outbox& outbox, base::Ledger& ledger, const RunProgress& progress, const std::exception& error,
-                    LastState state);
+                    int exit_code, LastState state);
 
 // The last packet of a process: the pending events, and the time since the last epoch.
 void report_end(Outbox& outbox, base::Ledger& ledger);

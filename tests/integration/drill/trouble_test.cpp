@@ -68,6 +68,7 @@ TEST_CASE("a run that cannot be taken up again on its way back says so in its te
   REQUIRE(ends.size() == 1);
   const auto& attributes = ends.front()["attributes"];
   CHECK(attributes["status"] == "failed");
+  CHECK(attributes["exit_code"] == "7");
   CHECK(attributes["epochs"] == std::to_string(std::stoi(attributes["steps"].get<std::string>()) / 8 - 1));
   CHECK_THAT(attributes["reason"].get<std::string>(), ContainsSubstring("its process: exit status 1"));
   REQUIRE(fs::remove(mark));

@@ -58,6 +58,8 @@ TEST_CASE("runs that ended, run, were killed and were forked are listed as such"
   RunningProgram program(train_command(config, room.run("killed"), {"epochs=100000", "checkpoint.keep_last=3"}));
   REQUIRE(wait_for_first_epoch(room.run("killed"), program));
   CHECK(by_name(room)["killed"]["state"] == "running");
+  CHECK_THAT(by_name(room)["killed"]["version"].get<std::string>(), ContainsSubstring("(commit "));
+  CHECK_THAT(by_name(room)["done"]["version"].get<std::string>(), ContainsSubstring("(commit "));
   const auto refused = esper_runs({"rm", room.run("killed"), "--yes"});
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, ContainsSubstring("is running; stop it first"));

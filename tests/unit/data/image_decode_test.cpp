@@ -36,11 +36,14 @@ Bytes png_of(int color_type, int depth, Bytes row, double gamma = 0) {
 
 // Between the header and what follows it.
 Bytes with_chunk(const Bytes& image, const std::string& name, const Bytes& content) {
-  const Bytes wrong_checksum(4);
-  Bytes out(image.begin(), image.begin() + 33);
-  out.insert(out.end(), {0, 0, 0, static_cast<std::uint8_t>(content.size())});
-  for (const auto& part : {to_bytes(name), content, wrong_checksum}) out.insert(out.end(), part.begin(), part.end());
-  out.insert(out.end(), image.begin() + 33, image.end());
+  const auto behind_header = image.begin() + 33;
+  const Bytes length{0, 0, 0, static_cast<std::uint8_t>(content.size())}, wrong_checksum(4);
+  Bytes out;
+  out.reserve(2 * image.size() + content.size());
+  for (const auto& part : {Bytes(image.begin(), behind_header), length, to_bytes(name), content, wrong_checksum,
+                           Bytes(behind_header, image.end())}) {
+    out.insert(out.end(), part.begin(), part.end());
+  }
   return out;
 }
 

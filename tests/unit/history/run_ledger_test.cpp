@@ -40,6 +40,10 @@ struct RunFolder {
   void event(int second, const std::string& name, const json& attributes = json::object()) const {
     packet(second, json::array(), {{{"description", name}, {"attributes", attributes}}});
   }
+  void dropped(int second, int packets) const {
+    packet(second, {{{"name", "nissa.dropped_total"}, {"value", packets}, {"attributes", {{"sink", "jsonl"}}}}},
+           json::array());
+  }
   void epoch(int second, int number, const std::map<std::string, double>& ms) const {
     json metrics = {{{"name", "tolaria.training.loss"}, {"value", 0.5}, {"attributes", json::object()}}};
     for (const auto& [owner, value] : ms) {
@@ -139,6 +143,20 @@ TEST_CASE("a process that went back to a checkpoint is one process, and was not 
   const auto ledger = run.read();
   CHECK(ledger.processes == 2);
   CHECK(ledger.gaps == std::vector<std::string>{"process 1 was killed: the time after epoch 1 is missing"});
+}
+
+TEST_CASE("packets that were dropped before a process went back to a checkpoint stay known") {
+  const RunFolder run;
+  run.event(1, "tolaria.run_started");
+  run.epoch(2, 1, {{"compute", 10}});
+  run.dropped(3, 37);
+  run.event(5, "tolaria.resumed");
+  run.event(6, "tolaria.rollback.restored", {{"tier", "checkpoint"}});
+  run.epoch(7, 2, {{"compute", 30}});
+  run.event(9, "tolaria.run_finished");
+  const auto ledger = run.read();
+  CHECK(ledger.processes == 1);
+  CHECK(ledger.gaps == std::vector<std::string>{"process 1 dropped 37 packets; their time is missing"});
 }
 
 TEST_CASE("an older process's summary covers that process alone") {

@@ -114,6 +114,11 @@ TEST_CASE("where compute is what there is, the advice looks at lane, precision a
   CHECK(history::advise(config, with(Owner::kIdle, 0)).set == "step.lane=auto");
   config.step.lane = config::Lane::kAuto;
   CHECK(history::advise(config, with(Owner::kIdle, 0, "cuda:0")).set == "device.precision=auto");
+  config.device.kind = "cpu";  // of a run that was resumed there
+  CHECK(history::advise(config, with(Owner::kIdle, 0, "cuda:0")).set != "device.precision=auto");
+  config.device.kind = "cuda:1";
+  CHECK(history::advise(config, with(Owner::kIdle, 0, "cpu")).set == "device.precision=auto");
+  config.device.kind = "auto";
   auto ledger = with(Owner::kIdle, 0);
   ledger.step_p50_us = 30;
   CHECK(history::advise(config, ledger).set == "device.threads=1");

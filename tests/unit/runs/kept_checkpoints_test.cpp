@@ -50,6 +50,16 @@ TEST_CASE("the last and the best checkpoint are needed, and those that links and
   CHECK(checkpoints[0].bytes < 3000);
 }
 
+TEST_CASE("a fork is of its parent by whatever path either is named") {
+  const esper::test::TemporaryFolder room;
+  fs::create_directories(room / "scratch/first");
+  fs::create_directory_symlink(room / "scratch", room / "runs");
+  RunRecord run;
+  run.path = room / "runs/first";
+  CHECK(is_fork_of(fork_of(room / "scratch/first", 1, room / "elsewhere/fork"), run));
+  CHECK_FALSE(is_fork_of(fork_of(room / "scratch/second", 1, room / "elsewhere/fork"), run));
+}
+
 TEST_CASE("a fork is of the run whose folder it names, or of one of that name beside it") {
   RunRecord run;
   run.path = "/runs/first";

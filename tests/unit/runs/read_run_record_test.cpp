@@ -51,7 +51,8 @@ TEST_CASE("a run that ended is read from its summary, with everything that its f
 TEST_CASE("each way to end has its state") {
   const auto [status, state] =
       GENERATE(std::pair{"early_stopped", RunState::kFinished}, std::pair{"interrupted", RunState::kInterrupted},
-               std::pair{"diverged", RunState::kDiverged}, std::pair{"not_saved", RunState::kFailed});
+               std::pair{"halted", RunState::kInterrupted}, std::pair{"diverged", RunState::kDiverged},
+               std::pair{"not_saved", RunState::kFailed}, std::pair{"out_of_memory", RunState::kFailed});
   const esper::test::TemporaryFolder room;
   const RunFolder run(room / "run");
   run.add_summary(status, 3);
@@ -121,6 +122,17 @@ TEST_CASE("a process that ended without a summary is known by its last event") {
     CHECK(record.state == RunState::kFailed);
     CHECK(record.reason == "no memory");
     CHECK(record.ended_ms == 1'800'000'005'000);
+  }
+  SECTION("that the console, too, was lost") {
+    run.add_packet(packet(5, json::array(),
+                          json::array({event("tolaria.run_finished", {{"exit_code", "6"}, {"reason", "no memory"}})}),
+                          2));
+    auto lost = packet(6, json::array(), json::array(), 2);
+    lost["source_subsystem"] = "nissa";
+    run.add_packet(lost);
+    const auto record = read_run_record(run.path);
+    CHECK(record.state == RunState::kFailed);
+    CHECK(record.reason == "no memory");
   }
   SECTION("with an exit code") {
     const auto [code, state] = GENERATE(std::pair{"0", RunState::kFinished}, std::pair{"4", RunState::kDiverged},
@@ -246,6 +258,18 @@ TEST_CASE("a run reads on in its telemetry's earlier files") {
   CHECK(record.started_ms == 1'800'000'000'000);
   CHECK(record.version == "1.2.3");
   CHECK(record.last.epoch == 2);
+}
+
+TEST_CASE("a run whose first telemetry was deleted did not start where the rest begins") {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  fs::remove(run.path + "/telemetry.jsonl");
+  run.add_epoch(3, 0.1, 0.9);
+  fs::rename(run.path + "/telemetry.jsonl", run.path + "/telemetry-000002.jsonl");
+  run.add_epoch(4, 0.1, 0.9);
+  CHECK(read_run_record(run.path).started_ms != 1'800'000'003'000);
+  fs::rename(run.path + "/telemetry-000002.jsonl", run.path + "/telemetry-000001.jsonl");
+  CHECK(read_run_record(run.path).started_ms == 1'800'000'003'000);
 }
 
 }  // namespace esper::runs::read_run_record_test

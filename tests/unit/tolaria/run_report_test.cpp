@@ -114,9 +114,10 @@ TEST_CASE("the last packet says how the run ended, and has the rest of the ledge
 TEST_CASE("a run that an exception ended says whether its state is saved") {
   for (const auto state : {LastState::kSaved, LastState::kNotSaved}) {
     SmallRun it;
-    report_failure(it.run.outbox, it.run.ledger, it.run.progress, std::runtime_error("no more batches"), state);
+    report_failure(it.run.outbox, it.run.ledger, it.run.progress, std::runtime_error("no more batches"), 3, state);
     const auto finished = it.events("tolaria.run_finished");
     CHECK(only(finished).level == leyline::Level::kError);
+    CHECK(only(finished).attributes.at("exit_code") == "3");
     CHECK(only(finished).attributes.at("status") == (state == LastState::kSaved ? "failed after saving" : "failed"));
     CHECK(only(finished).attributes.at("reason") == "no more batches");
   }
