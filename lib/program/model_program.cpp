@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "program/ivalue.h"
+#include "program/value_storage.h"
 
 namespace esper::program {
 namespace {
@@ -116,7 +117,7 @@ bool is_choice(const std::string& text) {
          std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
 }
 
-base::Expected<void> check_operator(const Program& program, const Operation& operation) {
+base::Expected<void> check_operator(const Operation& operation) {
   if (!operation.name.starts_with("aten::")) return base::failure(operation.name + " is not an ATen operator");
   if (operation.name.starts_with("aten::from_file")) return base::failure(operation.name + " opens files");
   for (const Argument& argument : operation.arguments) {
@@ -127,24 +128,38 @@ base::Expected<void> check_operator(const Program& program, const Operation& ope
       return base::failure(operation.name + " takes a device that is neither cpu nor cuda");
     }
   }
+  return {};
+}
+
+// The inputs into which an operation writes, through views of them as well.
+std::vector<ValueId> written_inputs(const Program& program, const ValueStorage& storage, const Operation& operation) {
+  std::vector<ValueId> inputs;
   const auto op = find_operator(operation.name);
-  for (std::size_t i = 0; op && i < operation.arguments.size(); ++i) {
+  for (std::size_t i = 0; i < operation.arguments.size(); ++i) {
     if (!is_written(op->schema().arguments()[i])) continue;
     for (const ValueId id : ids_of(operation.arguments[i])) {
-      const bool is_input = id >= 0 && static_cast<std::size_t>(id) < program.inputs.size();
-      if (is_input && program.inputs[static_cast<std::size_t>(id)].name == kModelInput) {
-        return base::failure(operation.name + " writes into the batch");
-      }
+      if (id == kNoValue) continue;
+      const ValueId owner = storage.owner[static_cast<std::size_t>(id)];
+      if (static_cast<std::size_t>(owner) < program.inputs.size()) inputs.push_back(owner);
     }
   }
-  return {};
+  return inputs;
+}
+
+bool is_batch(const Program& program, ValueId input) {
+  return program.inputs[static_cast<std::size_t>(input)].name == kModelInput;
 }
 
 base::Expected<void> check(const ModelProgram& model) {
   const Program& program = model.body.program;
   if (auto verified = verify(program); !verified) return verified;
+  const ValueStorage storage = find_storage(program);
   for (const Operation& operation : program.operations) {
-    if (auto checked = check_operator(program, operation); !checked) return checked;
+    if (auto checked = check_operator(operation); !checked) return checked;
+    const auto written = written_inputs(program, storage, operation);
+    if (std::ranges::any_of(written, [&](ValueId input) { return is_batch(program, input); })) {
+      return base::failure(operation.name + " writes into the batch");
+    }
   }
   if (model.output < 0) return base::failure("its output is no value");
   const auto makes_output = [&](const Operation& operation) {
@@ -155,10 +170,6 @@ base::Expected<void> check(const ModelProgram& model) {
   };
   if (std::ranges::none_of(program.operations, makes_output)) return base::failure("no operation makes its output");
   return {};
-}
-
-bool is_input(const Program& program, ValueId id) {
-  return id >= 0 && static_cast<std::size_t>(id) < program.inputs.size();
 }
 
 // An operation whose arguments are changed so that it draws no random number; false where it is none of these.
@@ -180,16 +191,6 @@ void leave_statistics(Operation& operation) {
   constexpr std::size_t kMean = 3, kVariance = 4, kUseBatch = 5;
   if (operation.arguments[kUseBatch] != Argument(true)) return;
   operation.arguments[kMean] = operation.arguments[kVariance] = std::monostate{};
-}
-
-bool writes_input(const Program& program, const Operation& operation) {
-  const auto op = find_operator(operation.name);
-  for (std::size_t i = 0; i < operation.arguments.size(); ++i) {
-    if (!is_written(op->schema().arguments()[i])) continue;
-    const auto ids = ids_of(operation.arguments[i]);
-    if (std::ranges::any_of(ids, [&](ValueId id) { return is_input(program, id); })) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -232,8 +233,9 @@ base::Expected<ModelProgram> without_effects(const ModelProgram& training) {
     if (is_random(*op) && !is_silent) return base::failure(operation.name + " draws random numbers");
   }
   // A count of batches goes on in the program that trains; operations keep their places, which cuts refer to.
+  const ValueStorage storage = find_storage(program);
   for (Operation& operation : program.operations) {
-    if (!writes_input(program, operation)) continue;
+    if (written_inputs(program, storage, operation).empty()) continue;
     const ValueId written = ids_of(operation.arguments[0]).front();
     if (operation.name != "aten::add_.Tensor" && operation.name != "aten::add_.Scalar")
       return base::failure(operation.name + " changes a buffer");

@@ -27,11 +27,12 @@ inline constexpr std::size_t kRecurrentDropout = 5, kRecurrentTrain = 6;
 // Of the text that the exporter writes: save_program()'s document with "expressions", each [part, at, argument,
 // element, factor, offset] as in NumberPlace and SizeExpression, and "output". Fails with the reason where it is no
 // such text, where verify() finds a fault, or where it calls an operator that a model has no use for: one that is not
-// ATen's, that opens files, or that writes a parameter.
+// ATen's, that opens files, or that writes into the batch.
 base::Expected<ModelProgram> parse_model_program(std::string_view text);
 
 // The same training forward without lasting effects: no dropout, no random numbers, no buffer written; batch norm
-// takes the batch's statistics. Fails where the model draws random numbers in some other way.
+// takes the batch's statistics. Fails where the model draws random numbers in some other way, or writes a buffer by
+// another operator than one that adds, through a view of it as well.
 base::Expected<ModelProgram> without_effects(const ModelProgram& training);
 
 }  // namespace esper::program

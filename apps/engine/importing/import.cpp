@@ -27,9 +27,12 @@ using base::ExitCode;
 using config::ExportedHost;
 using kasmina::Host;
 using kasmina::Mode;
+using Tensors = std::map<std::string, torch::Tensor>;
 
 constexpr std::uint64_t kMostCheckBytes = 1ull << 40;
 constexpr double kMostDifference = 1e-4;  // relative to the largest output
+// Relative to the largest gradient. Rounding of another convolution switches a ReLU of a ResNet, which makes 1e-2.
+constexpr double kMostGradientDifference = 5e-2;
 
 [[noreturn]] void refuse_import(ExitCode code, const std::string& text) { throw base::Error(code, text); }
 
@@ -65,47 +68,98 @@ torch::Tensor plain_forward(const Host& host, const torch::Tensor& inputs, Mode 
                       [](std::size_t, const kasmina::BlockOutput& from) { return kasmina::SlotOutput(from.feature); });
 }
 
-// What the model says of some inputs.
-struct ModelAnswer {
-  torch::Tensor inputs, outputs;
-  Mode mode;
-};
-
-double difference_of(const Host& host, const ModelAnswer& expected) {
-  const at::NoGradGuard no_grad;
-  const auto actual = plain_forward(host, expected.inputs, expected.mode);
-  const auto largest = expected.outputs.abs().max().clamp_min(1e-12);
-  return ((actual - expected.outputs).abs().max() / largest).item<double>();
+// Batches and what the model says of them.
+Tensors read_check(const std::string& file) {
+  const auto loaded = storage::load_safetensors(storage::real_file_system(), file, kMostCheckBytes);
+  if (!loaded) refuse_import(ExitCode::kBug, loaded.error().problem);
+  Tensors tensors;
+  for (const auto& view : loaded->contents.tensors) tensors[view.name] = kasmina::tensor_of(view)->tensor;
+  return tensors;
 }
 
-// The largest difference of its outputs from those of the model, relative to the largest.
-double compare(const Host& host, const std::string& check_file) {
-  const auto loaded = storage::load_safetensors(storage::real_file_system(), check_file, kMostCheckBytes);
-  if (!loaded) refuse_import(ExitCode::kBug, loaded.error().problem);
-  std::map<std::string, torch::Tensor> tensors;
-  for (const auto& view : loaded->contents.tensors) tensors[view.name] = kasmina::tensor_of(view)->tensor;
+// Relative to the largest number that is expected.
+double difference_of(const torch::Tensor& actual, const torch::Tensor& expected) {
+  const auto largest = expected.abs().max().clamp_min(1e-12);
+  return ((actual.detach() - expected).abs().max() / largest).item<double>();
+}
+
+double compare_evaluation(const Host& host, const Tensors& check) {
+  const at::NoGradGuard no_grad;
   double worst = 0;
-  for (const auto& [name, inputs] : tensors) {
+  for (const auto& [name, inputs] : check) {
     constexpr std::string_view kInput = "input.";
     if (!name.starts_with(kInput)) continue;
-    worst = std::max(
-        worst, difference_of(host, {inputs, tensors.at("output." + name.substr(kInput.size())), Mode::kEvaluate}));
+    const auto& expected = check.at("output." + name.substr(kInput.size()));
+    worst = std::max(worst, difference_of(plain_forward(host, inputs, Mode::kEvaluate), expected));
   }
-  if (!tensors.contains("train.input")) return worst;  // it draws random numbers
-  // Last: batch norm's statistics move.
-  return std::max(worst, difference_of(host, {tensors.at("train.input"), tensors.at("train.output"), Mode::kTrain}));
+  return worst;
 }
 
-// One step back through it: every operator has a gradient here.
+// A buffer with a gradient's history would be a part of the next step's graph.
+void require_plain_buffers(const Host& host) {
+  for (const auto& [id, buffer] : host.tensors.buffers) {
+    if (!buffer.requires_grad()) continue;
+    refuse_import(ExitCode::kConfig, fmt::format("the model writes numbers that carry a gradient into its buffer {}; "
+                                                 "write them under torch.no_grad(), or .detach() them",
+                                                 id.substr(id.find('.') + 1)));
+  }
+}
+
+// Of half the square of what a training forward returned, by parameter; zeros where one is not used.
+Tensors gradients_of(const Host& host, const torch::Tensor& output) {
+  std::vector<torch::Tensor> parameters;
+  for (const auto& [id, tensor] : host.tensors.parameters) parameters.push_back(tensor);
+  const auto made = torch::autograd::grad({output}, parameters, {output.detach()}, std::nullopt, false,
+                                          /*allow_unused=*/true);
+  Tensors gradients;
+  std::size_t at = 0;
+  for (const auto& [id, tensor] : host.tensors.parameters) {
+    const auto& gradient = made[at++];
+    gradients[id] = gradient.defined() ? gradient : at::zeros_like(tensor);
+  }
+  return gradients;
+}
+
+void require_same_gradients(const Tensors& actual, const Tensors& check) {
+  std::vector<torch::Tensor> all_actual, all_expected;
+  for (const auto& [id, gradient] : actual) {
+    const auto expected = check.find("train.gradient." + id);
+    all_actual.push_back(gradient.flatten());
+    all_expected.push_back(expected == check.end() ? at::zeros_like(all_actual.back()) : expected->second.flatten());
+  }
+  const double difference = difference_of(at::cat(all_actual), at::cat(all_expected));
+  if (difference <= kMostGradientDifference) return;
+  refuse_import(ExitCode::kConfig,
+                fmt::format("the imported program does not learn as the model does: gradients differ by {:.2g} of the "
+                            "largest",
+                            difference));
+}
+
+double compare_training(const Host& host, const Tensors& check) {
+  const auto output = plain_forward(host, check.at("train.input"), Mode::kTrain);
+  const double difference = difference_of(output, check.at("train.output"));
+  if (difference <= kMostDifference) require_same_gradients(gradients_of(host, output), check);
+  return difference;
+}
+
+// The largest difference of its outputs from those of the model. Batch norm's statistics move.
+double compare(const Host& host, const Tensors& check) {
+  const double difference = compare_evaluation(host, check);
+  const bool is_random = !check.contains("train.input");
+  return is_random ? difference : std::max(difference, compare_training(host, check));
+}
+
+// Two steps back through it: every operator has a gradient here, and a step leaves nothing behind that the next one
+// would go back through.
 void require_gradients(const Host& host, const ExportedHost& facts) {
   auto sizes = facts.input;
   sizes.insert(sizes.begin(), 2);
   const auto inputs = facts.takes_tokens ? at::zeros(sizes, at::kLong) : at::ones(sizes);
-  std::vector<torch::Tensor> parameters;
-  for (const auto& [id, tensor] : host.tensors.parameters) parameters.push_back(tensor);
-  if (parameters.empty()) refuse_import(ExitCode::kConfig, "the model has no parameter that learns");
-  torch::autograd::grad({plain_forward(host, inputs, Mode::kTrain).sum()}, parameters, {}, std::nullopt, false,
-                        /*allow_unused=*/true);
+  for (int step = 0; step < 2; ++step) {
+    require_plain_buffers(host);
+    gradients_of(host, plain_forward(host, inputs, Mode::kTrain));
+  }
+  require_plain_buffers(host);
 }
 
 // Nothing but an imported network is ever replaced.
@@ -121,13 +175,14 @@ void require_place(const ImportRequest& request) {
   }
 }
 
-// How far the package's evaluation is from the model's. One gradient is taken, too.
+// How far the package's outputs are from the model's. Gradients are taken, too.
 double tried(const std::string& package, const std::string& check_file) {
   try {
     const auto facts = config::read_exported_host(package);
     if (!facts) refuse_import(ExitCode::kBug, facts.error());
     const Host host = build(package, *facts);
-    const double difference = compare(host, check_file);
+    if (host.tensors.parameters.empty()) refuse_import(ExitCode::kConfig, "the model has no parameter that learns");
+    const double difference = compare(host, read_check(check_file));
     require_gradients(host, *facts);  // moves batch norm's statistics
     return difference;
   } catch (const c10::Error& error) {

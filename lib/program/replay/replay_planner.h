@@ -3,7 +3,7 @@
 
 #include "program/replay/memory_plan.h"
 #include "program/replay/replay.h"
-#include "program/replay/value_storage.h"
+#include "program/value_storage.h"
 
 namespace esper::program {
 

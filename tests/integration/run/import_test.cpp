@@ -122,6 +122,90 @@ class Series(nn.Module):
         return (y, state[0]) if self.training else y
 
 
+class Layers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(64, 8), nn.Linear(8, 3)
+        self.register_buffer("ema", torch.zeros(8))
+        self.register_buffer("queue", torch.ones(4, 8))
+
+    def forward(self, x):
+        return self.b(self.middle(self.a(x.flatten(1))))
+
+
+class WritesPart(Layers):
+    def middle(self, h):
+        weights = torch.ones_like(h)
+        with torch.no_grad():
+            weights[:, :4] = h[:, :4].abs()
+        return h * weights
+
+
+class WritesHidden(Layers):  # whose own gradient stays
+    def middle(self, h):
+        h, sums = h.exp(), torch.zeros_like(h)
+        with torch.no_grad():
+            sums[:, 0].add_(h[:, 0])
+        doubled = h + 1
+        with torch.no_grad():
+            doubled.mul_(2)
+        return doubled / (sums + 1)
+
+
+class Averages(Layers):
+    def middle(self, h):
+        y = torch.relu(h - self.ema)
+        if self.training:
+            with torch.no_grad():
+                self.ema.mul_(0.9).add_(h.mean(0), alpha=0.1)
+                self.queue[1] = h.mean(0)
+        return y
+
+
+class Copies(Layers):
+    def middle(self, h):
+        copy = torch.zeros_like(h)
+        copy.copy_(h * 2)
+        return copy
+
+
+class DropsNothing(Layers):
+    def middle(self, h):
+        dropped = nn.functional.dropout(h, 0.5, False)
+        dropped.relu_()
+        return h + dropped
+
+
+class KeepsGradients(Layers):
+    def middle(self, h):
+        y = torch.relu(h - self.ema)
+        if self.training:
+            self.ema.mul_(0.9).add_(h.mean(0), alpha=0.1)
+        return y
+
+
+class WritesParameter(Layers):
+    def middle(self, h):
+        with torch.no_grad():
+            self.b.weight.clamp_(-0.1, 0.1)
+        return h
+
+
+class Round(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x):
+        return torch.round(x)
+
+    @staticmethod
+    def backward(context, gradient):
+        return gradient
+
+
+class OwnBackward(Layers):
+    def middle(self, h):
+        return Round.apply(4 * h)
+
+
 number = 3
 )";
 
@@ -325,6 +409,24 @@ TEST_CASE("what an import refuses is named, and nothing is left behind") {
       ContainsSubstring("there is no file"));
   CHECK_THAT(run_esper({"import", "--from-timm", "resnet18", "--example", "1x8x8", "--out", import.out}).err,
              ContainsSubstring("timm is not installed"));
+}
+
+TEST_CASE("what a model writes in place or under no_grad has PyTorch's gradients") {
+  for (const std::string name : {"WritesPart", "WritesHidden", "Averages", "Copies", "DropsNothing"}) {
+    CAPTURE(name);
+    const ImportRoom import;
+    const auto finished = import.import(name, {"--json"});
+    INFO(finished.err);
+    REQUIRE(finished.exit_code == 0);
+    CHECK(json_of(finished)["largest_difference"].get<double>() < 1e-5);
+  }
+}
+
+TEST_CASE("a model whose steps the engine cannot take as PyTorch does is refused") {
+  const ImportRoom import;
+  import.refused("KeepsGradients", "numbers that carry a gradient into its buffer ema");
+  import.refused("WritesParameter", "writes into the parameter b.weight");
+  import.refused("OwnBackward", "gradients differ");
 }
 
 TEST_CASE("a model's own modules may be called as those of the import are") {

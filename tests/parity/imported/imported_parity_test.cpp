@@ -209,7 +209,8 @@ TEST_CASE("an imported model trains as PyTorch trains it", "[imported]") {
                                 Imported{"models:Gpt", "16:int64", tokens_shape(16, 40)},
                                 Imported{"models:Lstm", "12:int64", tokens_shape(12, 5)},
                                 Imported{"models:UNet", "3x16x16", image_shape(3, 16, 16, 3)},
-                                Imported{"models:Gnn", "24", features_shape(24, 3)}));
+                                Imported{"models:Gnn", "24", features_shape(24, 3)},
+                                Imported{"models:InPlace", "24", features_shape(24, 3)}));
 }
 
 TEST_CASE("a model of PyTorch Geometric's layers trains as PyTorch trains it", "[imported]") {

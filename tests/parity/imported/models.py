@@ -202,3 +202,23 @@ class Gnn(nn.Module):
         x = x.view(x.shape[0], self.nodes, self.features)
         x = torch.relu(self.conv2(torch.relu(self.conv1(x))))
         return self.head(x.mean(1))
+
+
+class InPlace(nn.Module):
+    """Writes into a buffer, and into parts of what it computes, with and without gradients."""
+
+    def __init__(self, features=24, width=16, num_classes=3):
+        super().__init__()
+        self.a, self.b = nn.Linear(features, width), nn.Linear(width, num_classes)
+        self.register_buffer("average", torch.zeros(width))
+
+    def forward(self, x):
+        h = self.a(x)
+        y = torch.relu(h - self.average)
+        weights, doubled = torch.ones_like(y), torch.zeros_like(y)
+        with torch.no_grad():
+            weights[:, :8] = y[:, :8].abs()
+            if self.training:
+                self.average.mul_(0.9).add_(h.mean(0), alpha=0.1)
+        doubled[:, :4] = 2 * y[:, :4]
+        return self.b(y * weights + doubled)

@@ -13,7 +13,7 @@ STEPS = 20
 # Sizes of a sample, classes, samples of a batch: where batch norm sees few numbers, a rounding error grows.
 SAMPLES = {"ResNet18": ((3, 16, 16), 10, 32), "MobileNetV3": ((3, 16, 16), 10, 8), "ViT": ((3, 16, 16), 10, 8),
            "Gpt": ((16,), 40, 8), "Lstm": ((12,), 5, 8), "UNet": ((3, 16, 16), 3, 8), "Gnn": ((24,), 3, 8),
-           "GeometricGnn": ((24,), 3, 8)}
+           "InPlace": ((24,), 3, 8), "GeometricGnn": ((24,), 3, 8)}
 
 
 def batch_of(name, sizes, classes, size):

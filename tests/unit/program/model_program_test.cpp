@@ -74,6 +74,30 @@ TEST_CASE("operators that a model has no use for are refused") {
   CHECK_THAT(problem(other), ContainsSubstring("opens files"));
 }
 
+TEST_CASE("a write through a view is a write into what it is a view of") {
+  auto document = relu();
+  document["values"] = json::parse(R"([[6, 0, [61, 4], [4, 1]], [6, 0, [4], [1]], [6, 0, [], []],
+                                       [6, 0, [61, 4], [4, 1]]])");
+  document["inputs"].push_back(json::parse(R"(["host.queue", "in"])"));
+  document["expressions"] = json::parse("[[1, 0, 0, 0, 1, 0], [1, 3, 0, 0, 1, 0]]");
+  document["output"] = 3;
+  const auto with_first = [&](const char* viewed) {
+    auto other = document;
+    other["operations"] = json::array({json::parse(viewed)});
+    other["operations"].push_back(json::parse(R"(["aten::zero_", [["tensor", 2]], [["tensor", 2]]])"));
+    other["operations"].push_back(json::parse(R"(["aten::relu", [["tensor", 0]], [["tensor", 3]]])"));
+    return other;
+  };
+  CHECK_THAT(problem(with_first(R"(["aten::select.int", [["tensor", 0], ["int", 0], ["int", 0]], [["tensor", 2]]])")),
+             ContainsSubstring("writes into the batch"));
+  const auto model = parse_model_program(
+      with_first(R"(["aten::select.int", [["tensor", 1], ["int", 0], ["int", 0]], [["tensor", 2]]])").dump());
+  REQUIRE(model);
+  const auto silent = without_effects(*model);
+  REQUIRE_FALSE(silent);
+  CHECK_THAT(silent.error(), ContainsSubstring("aten::zero_ changes a buffer"));
+}
+
 TEST_CASE("without effects a program drops nothing out; what draws numbers otherwise has no such form") {
   const auto read = [](const char* operation) {
     auto document = relu();

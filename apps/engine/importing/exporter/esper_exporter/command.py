@@ -28,17 +28,38 @@ def check_outputs(model, example):
     return tensors
 
 
-def training_outputs(model, example):
-    """The same in training mode; nothing where the model draws random numbers there. Its buffers stay as they are."""
+def gradients_of(output, parameters):
+    """Of half the output's square; none where a parameter is not used."""
+    if not parameters:
+        return {}
+    made = torch.autograd.grad(output, list(parameters.values()), output.detach(), allow_unused=True)
+    return {"train.gradient.host." + name: gradient.clone(memory_format=torch.contiguous_format)
+            for name, gradient in zip(parameters, made) if gradient is not None}
+
+
+def set_buffers(model, values):
+    with torch.no_grad():
+        for name, buffer in model.named_buffers():
+            buffer.copy_(values[name])
+
+
+def training_outputs(model, example, tensors):
+    """The same in training mode, and its gradients; nothing where the model draws random numbers there. Its buffers stay
+    as they are."""
     buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
-    x, outputs = example.batch(BATCH), []
-    for seed in (1, 2):
-        torch.manual_seed(seed)
-        with torch.no_grad():
-            outputs.append(model.train()(x).contiguous())
-            for name, buffer in model.named_buffers():
-                buffer.copy_(buffers[name])
-    return {"train.input": x.contiguous(), "train.output": outputs[0]} if torch.equal(*outputs) else {}
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    x = example.batch(BATCH)
+    torch.manual_seed(1)
+    output = model.train()(x)
+    gradients = gradients_of(output, {name: parameters[name] for name in tensors.parameters})
+    set_buffers(model, buffers)
+    torch.manual_seed(2)
+    with torch.no_grad():
+        again = model(x)
+    set_buffers(model, buffers)
+    if not torch.equal(again, output):
+        return {}
+    return {"train.input": x.contiguous(), "train.output": output.detach().contiguous(), **gradients}
 
 
 def write_json(path, content):
@@ -65,7 +86,7 @@ def run(options):
     write_json(os.path.join(options.out, "host.json"), host)
     save_file({"host." + name: tensor for name, tensor in tensors.values.items()},
               os.path.join(options.out, "weights.safetensors"))
-    save_file({**check_outputs(model, example), **training_outputs(model, example)},
+    save_file({**check_outputs(model, example), **training_outputs(model, example, tensors)},
               os.path.join(options.out, "check.safetensors"))
     return {"operations": len(written["train"].operations), "parameters": tensors.num_parameters(),
             "slots": sum(site["auto"] for site in host["sites"]), "sites": len(host["sites"])}

@@ -18,18 +18,20 @@ def ids_of(argument):
 
 
 class Uses:
-    """Which operation makes a value, and which read it."""
+    """Which operation makes a value, which read it, and whose memory is written in place."""
 
     def __init__(self, program):
         self.program = program
-        self.made, self.read, self.written = {}, {}, set()
+        self.made, self.read = {}, {}
+        written = set()  # memory, by the value that it came with
         for index, (_, arguments, results) in enumerate(program.operations):
             for value in (v for argument in arguments for v in ids_of(argument)):
                 self.read.setdefault(value, []).append(index)
             for value in (v for result in results for v in ids_of(result)):
                 if value in self.made:
-                    self.written.add(value)
+                    written.add(program.owners[value])
                 self.made.setdefault(value, index)
+        self.written = {value for value, owner in enumerate(program.owners) if owner in written}
 
     def sizes(self, value):
         """Without the batch; nothing where the first dimension is not the batch alone, or others depend on it."""

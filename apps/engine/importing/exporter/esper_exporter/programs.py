@@ -16,6 +16,10 @@ MEMORY_FORMATS = {torch.contiguous_format: 0, torch.preserve_format: 1, torch.ch
                   torch.channels_last_3d: 3}
 ASSERTIONS = ("aten::_assert_async", "aten::_assert_scalar", "aten::_assert_tensor_metadata", "aten::sym_constrain_range",
               "aten::sym_constrain_range_for_size")
+# Their functional forms have no derivative (copy), or make another type (comparisons).
+KEPT_IN_PLACE = ("copy_", "eq_", "ge_", "greater_", "greater_equal_", "gt_", "le_", "less_", "less_equal_", "lt_", "ne_",
+                 "not_equal_", "logical_and_", "logical_not_", "logical_or_", "logical_xor_")
+DROPOUTS = ("aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout")
 
 
 def export(model, example, mode):
@@ -47,17 +51,31 @@ def takes(overload):
     return [str(argument.type) for argument in arguments], [argument.name for argument in arguments[1:]]
 
 
+def storage_of(meta):
+    return meta.untyped_storage()._cdata
+
+
+def returns_argument(node):
+    """A dropout that drops nothing returns its argument itself, which neither its schema nor its trace says."""
+    if node.target._schema.name not in DROPOUTS:
+        return False
+    _, rate, train = node.args
+    return rate == 0 or not train
+
+
 def bits(value):
     return struct.unpack("<Q", struct.pack("<d", value))[0]
 
 
 class Program:
-    """operations: [name, arguments, results]; a value is a tensor's number, inputs first."""
+    """operations: [name, arguments, results]; a value is a tensor's number, inputs first.
+    owners: of each value, the first one in the same memory."""
 
     def __init__(self, exported, tensors, mode):
         self.mode, self.tensors, self.signature = mode, tensors, exported.graph_signature
         self.exported = exported
         self.inputs, self.values, self.operations, self.expressions = [], [], [], []
+        self.owners, self.owner_of_storage = [], {}
         self.stacks = []  # of each operation: the module calls that it is in, outermost first
         self.ids, self.lists = {}, {}
         graph = exported.graph
@@ -92,6 +110,7 @@ class Program:
             if known is None:
                 known = self._new_value(node.meta["val"])
                 self.inputs.append(name)
+            self.owner_of_storage[storage_of(node.meta["val"])] = known
             self.ids[node] = known
 
     def _read_output(self, node):
@@ -136,7 +155,11 @@ class Program:
         if meta.dtype not in DTYPES:
             raise Refusal(f"a tensor of type {meta.dtype}")
         self.values.append([DTYPES[meta.dtype], 0, sizes, strides])
+        self.owners.append(self.owner_of_storage.setdefault(storage_of(meta), index))
         return index
+
+    def _learns(self, value):
+        return value < len(self.inputs) and self.inputs[value].removeprefix("host.") in self.tensors.parameters
 
     # ---- calls
 
@@ -155,21 +178,32 @@ class Program:
             self._append(node, stack)
 
     def _inline(self, node, stack):
-        """torch.no_grad() and the like: the calls within, then results that carry no gradient."""
+        """torch.no_grad() and the like: the calls within, whose arguments and results carry no gradient."""
         enabled, inner, *arguments = node.args
         graph = getattr(self.exported.graph_module, inner.target).graph
         inputs = [n for n in graph.nodes if n.op == "placeholder"]
+        outside = {}  # of detached arguments
         for formal, actual in zip(inputs, arguments):
-            if isinstance(actual, torch.fx.Node) and actual in self.ids:
-                self.ids[formal] = self.ids[actual]
+            if not isinstance(actual, torch.fx.Node) or actual not in self.ids:
+                continue
+            value = self.ids[formal] = self.ids[actual]
+            if not enabled and (value >= len(self.inputs) or self._learns(value)):
+                self.ids[formal] = self._detached(formal, stack or self._stack_of(next(iter(formal.users), formal)))
+                outside[self.ids[formal]] = value
         for within in graph.nodes:
             if within.op == "call_function":
                 self._read_call(within, stack)
             elif within.op == "output":
                 results = within.args[0] if isinstance(within.args[0], (list, tuple)) else [within.args[0]]
-                self.lists[node] = [self.ids[r] if enabled else self._detached(r, stack) for r in results]
+                self.lists[node] = [self.ids[r] if enabled else self._returned(r, outside, stack) for r in results]
+
+    def _returned(self, node, outside, stack):
+        """An argument that was written in place is the tensor that it was, with the gradient that it had."""
+        value = self.ids[node]
+        return outside[value] if value in outside else self._detached(node, stack)
 
     def _detached(self, node, stack):
+        """In the same memory: what is written into it is seen outside."""
         value = self._new_value(node.meta["val"])
         self._write("aten::detach", [["tensor", self.ids[node]]], [["tensor", value]], stack)
         return value
@@ -183,6 +217,10 @@ class Program:
         if not schema.name.startswith("aten::"):
             raise Refusal(f"{schema.name} is not an ATen operator, and Esper loads no others: {self._place_of(node)}")
         target, in_place = self._functional(node)
+        if in_place or schema.name == "aten::lift_fresh_copy":  # memory of its own, in spite of the trace
+            self.owner_of_storage.pop(storage_of(node.meta["val"]), None)
+        elif returns_argument(node):
+            self.owner_of_storage[storage_of(node.meta["val"])] = self.owners[self.ids[node.args[0]]]
         target = with_scalar(target, node)
         schema = target._schema
         name = schema.name + ("." + schema.overload_name if schema.overload_name else "")
@@ -202,22 +240,23 @@ class Program:
         target = node.target
         packet = target._schema.name.removeprefix("aten::")
         first = node.args[0] if node.args else None
-        if not packet.endswith("_") or packet.startswith("_") or first not in self.ids:
+        if not packet.endswith("_") or packet.startswith("_") or packet in KEPT_IN_PLACE or first not in self.ids:
             return target, False
-        if self.ids[first] < len(self.inputs) or self._shares_memory(first):
+        owner = self.owners[self.ids[first]]
+        is_held = owner < len(self.inputs) and self.inputs[owner] != "input"
+        if is_held or self._is_seen_elsewhere(first, node):
             return target, False
         plain = getattr(torch.ops.aten, packet.removesuffix("_"), None)
         same = [name for name in (plain.overloads() if plain else ()) if takes(getattr(plain, name)) == takes(target)]
         return (getattr(plain, same[0]), True) if same else (target, False)
 
-    def _shares_memory(self, node):
-        """Whether it is a view, or another value is one of it."""
-        if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
-            return True
-        is_view = lambda call: any(r.alias_info is not None and not r.alias_info.is_write  # noqa: E731
-                                   for r in call.target._schema.returns)
-        users = [user for user in node.users if isinstance(user.target, torch._ops.OpOverload)]
-        return is_view(node) or any(is_view(user) for user in users)
+    def _is_seen_elsewhere(self, node, call):
+        """Whether behind the call something reads the memory of the node by another one."""
+        owner = self.owners[self.ids[node]]
+        others = [other for other, value in self.ids.items() if other is not node and self.owners[value] == owner]
+        is_inner = node.graph is not self.exported.graph
+        return any(is_inner if other.graph is not node.graph else any(user > call for user in other.users)
+                   for other in others)
 
     def _results(self, node, schema):
         meta = node.meta["val"]
@@ -230,7 +269,7 @@ class Program:
                 results.append(["tensors", ids[-1]])
             elif isinstance(made, torch.Tensor):
                 written = formal.alias_info is not None and formal.alias_info.is_write
-                ids.append(self.ids[node.args[0]] if written else self._new_value(made, what))
+                ids.append(self._written(node) if written else self._new_value(made, what))
                 results.append(["tensor", ids[-1]])
             else:
                 ids.append(None)
@@ -243,6 +282,15 @@ class Program:
         else:
             self.lists[node] = ids
         return results
+
+    def _written(self, node):
+        value = self.ids[node.args[0]]
+        owner = self.owners[value]
+        name = self.inputs[owner].removeprefix("host.") if owner < len(self.inputs) else ""
+        if name == "input" or name in self.tensors.parameters:
+            raise Refusal(f"{node.target._schema.name} writes into "
+                          f"{'the batch' if name == 'input' else 'the parameter ' + name}: {self._place_of(node)}")
+        return value
 
     # ---- arguments
 

@@ -1,4 +1,4 @@
-#include "program/replay/value_storage.h"
+#include "program/value_storage.h"
 
 #include "base/error.h"
 #include "program/ivalue.h"
