@@ -291,7 +291,7 @@ TEST_CASE(
   const auto [signal, then] =
       GENERATE(table<std::string, std::string>({{"tolaria.training.term@46", "tolaria.nan_input@4"},
                                                 {"tolaria.validating.term@6", "tolaria.nan_input@4"},
-                                                {"tolaria.training.term@51", ""}}));
+                                                {"tolaria.training.term@51", "tolaria.nan_input@4"}}));
   CAPTURE(signal);
   REQUIRE(train_with(room, stopped, rare, fault + "," + signal).exit_code == 128 + 15);
   require_done(resume_with(stopped, then));
