@@ -111,7 +111,7 @@ MeasuredData measured_data(const EvaluateRequest& request, const SavedRun& saved
   EvaluatedPart part = request.part;
   auto data = data_of(request, saved, part);
   const auto shape = saved.preprocessing ? saved.preprocessing->shape : data.train.shape;
-  return {set_up_saved(request.config, shape, numerics_of(saved), [&] { return std::move(data); }), part};
+  return {set_up_saved(request.config, shape, saved_numerics(saved), [&] { return std::move(data); }), part};
 }
 
 }  // namespace esper::engine

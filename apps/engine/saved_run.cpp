@@ -87,7 +87,7 @@ void require_task(const SavedRun& saved, config::Task task) {
                           base::name_of(saved.preprocessing->task)));
 }
 
-SavedNumerics numerics_of(const SavedRun& saved) {
+SavedNumerics saved_numerics(const SavedRun& saved) {
   const auto& safety = base::member(base::member(saved.image.run, "progress"), "safety");
   return {base::member(safety, "full_precision") == true,
           std::ranges::any_of(saved.image.tensors, [](const auto& it) { return it.id.starts_with("scaler."); })};

@@ -25,7 +25,8 @@ SavedRun open_saved_run(base::FileSystem& files, const std::string& run_dir, con
 // Throws Error{kConfig} where the configuration asks for another task than the checkpoint's.
 void require_task(const SavedRun& saved, config::Task task);
 
-SavedNumerics numerics_of(const SavedRun& saved);
+// By the checkpoint's tensors, and the run's reactions that it holds.
+SavedNumerics saved_numerics(const SavedRun& saved);
 
 // Makes the bench's network the checkpoint's. Throws Error{kCheckpoint}.
 void restore(Workbench& bench, const SavedRun& saved);

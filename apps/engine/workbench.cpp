@@ -86,7 +86,10 @@ Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, 
 Workbench set_up_saved(const config::RunConfig& config, const leyline::SampleShape& sample,
                        const SavedNumerics& numerics, const std::function<data::Splits()>& load) {
   auto own = config;
-  if (numerics.full_precision) own.device.precision = config::Precision::kFp32;
+  if (numerics.full_precision && config.device.precision != config::Precision::kFp32) {
+    nissa::log::warning("the run went over to fp32 (tolaria.full_precision), so its network is computed in fp32 here");
+    own.device.precision = config::Precision::kFp32;
+  }
   StartedDevice started = start_device(own);
   started.settings.has_loss_scale = numerics.has_loss_scale;
   auto data = load ? load() : data::Splits();

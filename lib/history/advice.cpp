@@ -13,7 +13,7 @@ namespace {
 using base::Owner;
 using config::RunConfig;
 
-// The ledger has the device of the first process; a later one may have been told another.
+// The ledger has the device that the run began on; one that was named since, as on --resume, is in the configuration.
 bool on_cuda(const RunConfig& config, const RunLedger& ledger) {
   const bool chosen = config.device.kind == "auto" && !ledger.device.empty();
   return (chosen ? ledger.device : config.device.kind).starts_with("cuda");

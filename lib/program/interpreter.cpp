@@ -37,8 +37,6 @@ bool hides_random_state(const Operation& operation, const std::vector<c10::IValu
          arguments[kRecurrentDropout].toDouble() > 0 && arguments[kRecurrentTrain].toBool();
 }
 
-constexpr std::size_t kNormMean = 3, kNormVariance = 4, kNormTraining = 5;
-
 // One value per channel has no variance, and the running one would become NaN. PyTorch refuses such a batch in Python.
 void spare_statistics(std::vector<c10::IValue>& arguments) {
   const at::Tensor& x = arguments[0].toTensor();

@@ -188,9 +188,8 @@ bool silence(Operation& operation) {
 // Batch norm and instance norm take the batch's statistics and leave the running ones alone.
 void leave_statistics(Operation& operation) {
   if (operation.name != "aten::batch_norm" && operation.name != "aten::instance_norm") return;
-  constexpr std::size_t kMean = 3, kVariance = 4, kUseBatch = 5;
-  if (operation.arguments[kUseBatch] != Argument(true)) return;
-  operation.arguments[kMean] = operation.arguments[kVariance] = std::monostate{};
+  if (operation.arguments[kNormTraining] != Argument(true)) return;
+  operation.arguments[kNormMean] = operation.arguments[kNormVariance] = std::monostate{};
 }
 
 }  // namespace

@@ -24,6 +24,9 @@ bool is_tensor_name(std::string_view name);
 bool is_recurrent(std::string_view operation);
 inline constexpr std::size_t kRecurrentDropout = 5, kRecurrentTrain = 6;
 
+// The arguments of aten::batch_norm and aten::instance_norm.
+inline constexpr std::size_t kNormMean = 3, kNormVariance = 4, kNormTraining = 5, kNormMomentum = 6;
+
 // Of the text that the exporter writes: save_program()'s document with "expressions", each [part, at, argument,
 // element, factor, offset] as in NumberPlace and SizeExpression, and "output". Fails with the reason where it is no
 // such text, where verify() finds a fault, or where it calls an operator that a model has no use for: one that is not

@@ -5,14 +5,10 @@
 namespace esper::program {
 namespace {
 
-// Of aten::batch_norm and aten::instance_norm: (input, weight, bias, running_mean, running_var, training, momentum,
-// ...)
-constexpr std::size_t kRunningMean = 3, kRunningVar = 4, kTraining = 5, kMomentum = 6;
-
 // One that the model keeps in evaluation mode while it trains moves nothing.
 bool moves_statistics(const Operation& operation) {
   const bool is_norm = operation.name == "aten::batch_norm" || operation.name == "aten::instance_norm";
-  return is_norm && operation.arguments.at(kTraining) == Argument(true);
+  return is_norm && operation.arguments.at(kNormTraining) == Argument(true);
 }
 
 // Of a tensor that is one of the program's inputs, its name; else empty.
@@ -30,9 +26,9 @@ std::map<std::string, double> norm_momenta(const ModelProgram& model) {
   std::map<std::string, double> momenta;
   for (const Operation& operation : program.operations) {
     if (!moves_statistics(operation)) continue;
-    const auto* momentum = std::get_if<double>(&operation.arguments.at(kMomentum));
+    const auto* momentum = std::get_if<double>(&operation.arguments.at(kNormMomentum));
     if (momentum == nullptr) continue;
-    for (const std::size_t statistic : {kRunningMean, kRunningVar}) {
+    for (const std::size_t statistic : {kNormMean, kNormVariance}) {
       const std::string name = input_name(program, operation.arguments.at(statistic));
       if (!name.empty()) momenta[name] = *momentum;
     }

@@ -102,7 +102,7 @@ std::optional<Validation> epoch_in(std::string_view line) {
   return found;
 }
 
-// What the sinks lost is told when the run's own last packet has gone to them.
+// What sinks lost is reported by a packet of its own, which may follow the run's last one.
 bool is_of_sinks(std::string_view line) { return line.find(R"("source_subsystem":"nissa")") != std::string_view::npos; }
 
 // Adds what one file's end shows. True where nothing more is wanted.

@@ -98,9 +98,10 @@ std::int64_t num_outputs(const config::HostConfig& host, const leyline::SampleSh
 }
 
 // No target is an output beyond the data's tokens: it weighs 1, as without weights.
-StepSettings with_all_weights(StepSettings settings, std::int64_t outputs) {
+StepSettings with_all_weights(StepSettings settings, const config::HostConfig& host,
+                              const leyline::SampleShape& sample) {
   auto& weights = settings.loss.class_weights;
-  if (!weights.empty()) weights.resize(static_cast<std::size_t>(outputs), 1.0);
+  if (!weights.empty()) weights.resize(static_cast<std::size_t>(num_outputs(host, sample)), 1.0);
   return settings;
 }
 
@@ -110,7 +111,7 @@ std::unique_ptr<Model> build_model(const config::RunConfig& config, const leylin
                                    const StepSettings& settings, torch::Device device) {
   check_classes(config.growth.aggregation, sample.num_classes);
   check_class_weights(settings.loss, sample.num_classes);
-  const auto fitted = with_all_weights(settings, num_outputs(config.host, sample));
+  const auto fitted = with_all_weights(settings, config.host, sample);
   auto model = std::unique_ptr<Model>(
       new Model{{config.host, config.growth, sample, config.seed, device}, fitted, make_step_state(fitted, device)});
   check_rules(settings.rules, model->network.state().host.tensors.parameters);

@@ -35,7 +35,7 @@ struct StepSettings {
   double clip_norm = 0;                                   // 0 turns clipping off
   double ema_decay = 0;                                   // 0 turns the averaged parameters off
   c10::ScalarType compute_type = c10::ScalarType::Float;  // of autocast: Float (off), BFloat16, Half
-  std::optional<bool> has_loss_scale{};                   // as a checkpoint says; empty: in Half
+  std::optional<bool> has_loss_scale{};                   // as a checkpoint has one or not; empty: where it is Half
   AggregationSettings aggregation;
   // What validation judges by; the step itself goes by the loss.
   config::Task task = config::Task::kClassification;

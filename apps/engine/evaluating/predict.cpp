@@ -201,7 +201,7 @@ int run(const PredictRequest& request) {
   auto config = request.config;
   if (request.batch_size > 0) config.data.batch_size = static_cast<int>(request.batch_size);
   config.data.gpu_dataset = config::Resident::kOff;
-  Workbench bench = set_up_saved(config, preprocessing.shape, numerics_of(saved));
+  Workbench bench = set_up_saved(config, preprocessing.shape, saved_numerics(saved));
   bench.data.standardization = preprocessing.standardization;
   restore(bench, saved);
   const tolaria::AveragedModel averaged = averaged_model(bench, saved);

@@ -38,7 +38,7 @@ SavedRun saved_run(const ExportRequest& request) {
 Workbench workbench(config::RunConfig config, const SavedRun& saved) {
   config.device.kind = "cpu";
   config.device.precision = config::Precision::kFp32;
-  auto bench = set_up_saved(config, saved.preprocessing->shape, numerics_of(saved));
+  auto bench = set_up_saved(config, saved.preprocessing->shape, saved_numerics(saved));
   restore(bench, saved);
   return bench;
 }

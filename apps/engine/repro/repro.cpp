@@ -52,7 +52,7 @@ std::vector<Microbatch> microbatches_of(const StepBundle& bundle, const std::str
 // Bundles are of runs on the CPU.
 Workbench bench_of(config::RunConfig config, const SavedRun& saved) {
   config.device.kind = "cpu";
-  Workbench bench = set_up_saved(config, saved.preprocessing->shape, numerics_of(saved));
+  Workbench bench = set_up_saved(config, saved.preprocessing->shape, saved_numerics(saved));
   restore(bench, saved);
   return bench;
 }

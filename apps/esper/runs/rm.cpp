@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <system_error>
 
 #include "base/text/joined.h"
 #include "esper/run_options.h"
@@ -30,7 +31,9 @@ std::vector<RunRecord> records_to_delete(const std::vector<std::string>& given) 
   std::set<std::filesystem::path> folders;
   for (const auto& run : given) {
     const std::string folder = run_folder_named(run);
-    if (!folders.insert(std::filesystem::weakly_canonical(folder)).second) continue;  // it was named twice
+    std::error_code unknown;  // which reading the run reports
+    const auto whole = std::filesystem::weakly_canonical(folder, unknown);
+    if (!folders.insert(unknown ? std::filesystem::path(folder) : whole).second) continue;  // it was named twice
     try {
       records.push_back(runs::read_run_record(folder));
       if (records.back().state == runs::RunState::kRunning) {

@@ -62,8 +62,8 @@ bool write_if_room(const std::string& path, const nlohmann::json& record) {
   }
 }
 
-// A trainer that is told to stop a second time ends without saving, and each daemon that adopts a stopping job asks
-// again: so only the first request goes on.
+// At a second SIGTERM a trainer ends without saving, and each daemon that takes over a stopping job sends one. So only
+// the first is passed on.
 void pass_on(int signal, pid_t trainer, bool& is_stopping) {
   if (signal == kShimKill) {
     ::kill(-trainer, SIGKILL);  // the group that it leads

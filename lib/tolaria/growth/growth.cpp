@@ -230,13 +230,11 @@ EpochEnd Growth::decide(RunProgress& progress, const EpochResults& results) {
   figures_.policy.clear();
   figures_.decide_ms.reset();
   figures_.without_decision = false;
-  const bool is_due = is_question_due(facts_, progress, results);
-  consults_ = is_due || policy_.has_question();
   if (policy_.has_question()) {
     const auto then = results.is_last ? IfDecided::kDrop : IfDecided::kApply;
     if (finish_question(progress, then) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   }
-  if (!is_due) return EpochEnd::kComplete;
+  if (!is_question_due(facts_, progress, results)) return EpochEnd::kComplete;
   ask(progress, results);
   const bool overlaps = facts_.config.policy.overlap == config::PolicyOverlap::kOn && !results.is_last;
   return overlaps ? EpochEnd::kComplete : finish_question(progress, IfDecided::kApply);
@@ -287,6 +285,7 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
   const auto ran = alphas_of(model_.network);
   take_in(facts);
   const auto begin = facts_.clock.now();
+  const bool consults = policy_.has_question() || is_question_due(facts_, progress, results);
   if (decide(progress, results) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   settled_validation_.reset();
   const bool settles = results.is_last && at_the_end_ == AtTheEnd::kSettle && needs_settling(model_.network, ran);
@@ -294,7 +293,7 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
   step::follow_training_gates(model_);
   log_.publish();
   figures_.times.hook_ms = milliseconds(facts_.clock.now() - begin);
-  if (consults_) consult_times_ = figures_.times;
+  if (consults) consult_times_ = figures_.times;
   return EpochEnd::kComplete;
 }
 

@@ -83,8 +83,7 @@ class Growth {
   torch::Tensor probe_;
   AtTheEnd at_the_end_;
   GrowthFigures figures_;
-  bool consults_ = false;      // the policy is asked, or answers, at this epoch's end
-  GrowthTimes consult_times_;  // of the last epoch's end at which it did
+  GrowthTimes consult_times_;  // of the last epoch's end at which the policy was asked, or answered
   std::optional<EpochFigures> settled_validation_;
 };
 

@@ -37,6 +37,13 @@ bool appears(const std::string& path) {
   return true;
 }
 
+void write_attempt(const JobFolder& job, const std::string& script) {
+  write_record(job.attempt(), esper::base::to_json(AttemptRecord{.attempt = 1,
+                                                                 .command = {"/bin/sh", "-c", script},
+                                                                 .environment = {"PATH=/usr/bin:/bin"},
+                                                                 .folder = job.path}));
+}
+
 // In place of the job's lock and FIFO.
 void open_files_of_shim() {
   const int nothing = ::open("/dev/null", O_RDWR);
@@ -149,10 +156,7 @@ TEST_CASE("on a full disk the shim passes requests on to its trainer, and writes
   const esper::test::TemporaryFolder folder;
   const JobFolder job{folder.path()};
   const std::string script = "trap ': > ended; exit 7' TERM; : > begun; while :; do sleep 0.05; done";
-  write_record(job.attempt(), esper::base::to_json(AttemptRecord{.attempt = 1,
-                                                                 .command = {"/bin/sh", "-c", script},
-                                                                 .environment = {"PATH=/usr/bin:/bin"},
-                                                                 .folder = folder.path()}));
+  write_attempt(job, script);
   ShimWithoutRoom shim(job);
   REQUIRE(appears(folder / "begun"));
   SECTION("to stop") {
@@ -177,10 +181,7 @@ TEST_CASE("a request to stop that is repeated, as by the next daemon, does not r
   const JobFolder job{folder.path()};
   const std::string script =
       "trap 'test -e once && : > twice; : > once' TERM; : > begun; until test -e saved; do sleep 0.05; done; exit 7";
-  write_record(job.attempt(), esper::base::to_json(AttemptRecord{.attempt = 1,
-                                                                 .command = {"/bin/sh", "-c", script},
-                                                                 .environment = {"PATH=/usr/bin:/bin"},
-                                                                 .folder = folder.path()}));
+  write_attempt(job, script);
   ShimWithoutRoom shim(job);
   REQUIRE(appears(folder / "begun"));
   shim.send(kShimStop);

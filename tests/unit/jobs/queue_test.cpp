@@ -52,6 +52,15 @@ struct SmallQueue {
   JobState state_of(JobId id) { return store.find(id)->state; }
 };
 
+SweepSubmission two_trials(const SmallQueue& room) {
+  SweepSubmission submission;
+  submission.sweep = "name: rates\nconfig: run.yaml\nparameters: {training.optimizer.lr: [0.1, 0.2]}\n";
+  submission.run_file = "epochs: 9\nhost: {kind: mlp}\n";
+  submission.folder = room.folder.path();
+  submission.runs_dir = room.folder / "runs";
+  return submission;
+}
+
 }  // namespace
 
 TEST_CASE("a run folder is one text, however it is written, and one unfinished job's") {
@@ -199,11 +208,7 @@ TEST_CASE("a trainer that its shim could not start for lack of memory is started
 
 TEST_CASE("a job after a trial fails as soon as the trial's sweep is cancelled") {
   SmallQueue room;
-  SweepSubmission submission;
-  submission.sweep = "name: rates\nconfig: run.yaml\nparameters: {training.optimizer.lr: [0.1, 0.2]}\n";
-  submission.run_file = "epochs: 9\nhost: {kind: mlp}\n";
-  submission.folder = room.folder.path();
-  submission.runs_dir = room.folder / "runs";
+  auto submission = two_trials(room);
   submission.hold = true;
   const auto sweep = room.sweeps.submit(submission, {.uid = 7, .what = "submit sweep"});
   const Job later = room.submit("", {1});
@@ -219,11 +224,8 @@ TEST_CASE("a job after a trial fails as soon as the trial's sweep is cancelled")
 
 TEST_CASE("a trial that needs more than a daemon has waits, rather than fail, and can begin with the next daemon") {
   SmallQueue room;
-  SweepSubmission submission;
-  submission.sweep = "name: rates\nconfig: run.yaml\nparameters: {training.optimizer.lr: [0.1, 0.2]}\n";
-  submission.run_file = "epochs: 9\nhost: {kind: mlp}\ndevice: {kind: cuda}\n";
-  submission.folder = room.folder.path();
-  submission.runs_dir = room.folder / "runs";
+  auto submission = two_trials(room);
+  submission.run_file += "device: {kind: cuda}\n";
   room.sweeps.submit(submission, {.uid = 7, .what = "submit sweep"});
   QueueSetup small = room.setup;
   small.scheduler.machine.gpus.emplace();

@@ -1,7 +1,9 @@
 #include "storage/journal.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <random>
+#include <utility>
 
 #include "base/error.h"
 #include "storage/real_file_system.h"
@@ -171,24 +173,13 @@ TEST_CASE("no flipped bit changes a record unseen") {
   }
 }
 
-TEST_CASE("records behind a corrupt one are kept aside before the journal goes on") {
+TEST_CASE("records behind a corrupt one, or one whose length is damaged, are kept aside before the journal goes on") {
+  static constexpr std::size_t kSecond = 8 + 11, kLength = kSecond + 1, kPayload = kSecond + 8;
+  const auto [place, damage] = GENERATE(std::pair{kPayload, 'X'}, std::pair{kLength, '\x7f'});  // longer than the file
   FaultyFileSystem files;
   append_all(files, {"one", "two", "three"});
   std::string bad = *files.contents(kPath);
-  bad[8 + 11 + 8] = 'X';
-  files.put(kPath, bad);
-  CHECK(scan_journal(files, kPath, [](std::string_view) {}).tail == JournalTail::kCorrupt);
-  JournalWriter writer(files, kPath);
-  writer.append("after");
-  CHECK(read_all(files) == Records{"one", "after"});
-  CHECK(files.contents("journal.bad") == bad.substr(19));
-}
-
-TEST_CASE("records behind one whose length is damaged are kept aside, too") {
-  FaultyFileSystem files;
-  append_all(files, {"one", "two", "three"});
-  std::string bad = *files.contents(kPath);
-  bad[8 + 11 + 1] = '\x7f';  // the second record is longer than the file
+  bad[place] = damage;
   files.put(kPath, bad);
   CHECK(scan_journal(files, kPath, [](std::string_view) {}).tail == JournalTail::kCorrupt);
   JournalWriter writer(files, kPath);

@@ -35,6 +35,13 @@ SeedState seed_in(Stage stage) {
   return seed;
 }
 
+Rules stays_in_training(int prune_after_epochs) {
+  Rules rules;
+  rules.heuristic.prune_after_epochs = prune_after_epochs;
+  rules.gates.min_gradient_ratio = 2;
+  return rules;
+}
+
 }  // namespace
 
 TEST_CASE("after the last epoch a seed may still become a part for good, and no other step is taken") {
@@ -93,10 +100,7 @@ TEST_CASE("a seed is stale when nothing better is shown, whatever single accurac
 }
 
 TEST_CASE("a seed is stale after so many epochs, however often the policy is asked") {
-  Rules rules;
-  rules.heuristic.prune_after_epochs = 6;
-  rules.gates.min_gradient_ratio = 2;  // it stays in training
-  SeedCare care(rules, "test");
+  SeedCare care(stays_in_training(6), "test");
   std::vector<std::uint32_t> culls;
   for (std::uint32_t epoch = 3; epoch <= 9; epoch += 3) {
     Decision decision;
@@ -107,10 +111,7 @@ TEST_CASE("a seed is stale after so many epochs, however often the policy is ask
 }
 
 TEST_CASE("a prune that is held back is commanded again in the next epoch, and counts once") {
-  Rules rules;
-  rules.heuristic.prune_after_epochs = 4;
-  rules.gates.min_gradient_ratio = 2;  // it stays in training
-  SeedCare care(rules, "test");
+  SeedCare care(stays_in_training(4), "test");
   std::vector<std::uint32_t> culls;
   std::size_t lost = 0;
   const auto update = [&](const Observation& seen) {

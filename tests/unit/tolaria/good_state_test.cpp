@@ -99,6 +99,18 @@ std::map<std::string, torch::Tensor> host_bits(const SmallRun& it) {
 
 std::string epoch_packet(int epoch) { return "small-run-epoch-" + std::to_string(epoch); }
 
+// Where a seed's numbers explode while the losses of the steps stay finite.
+config::RunConfig exploding_config(config::Evidence evidence) {
+  auto config = digits_config(8);
+  config.training.optimizer.lr = 1e-9;
+  config.training.optimizer.momentum = 0;
+  config.checkpoint.every = {100, base::Length::Unit::kEpochs};
+  config.growth.gates.evidence = evidence;
+  config.growth.gates.min_worth_loss = -1;
+  config.growth.control.budget = 1;
+  return config;
+}
+
 }  // namespace
 
 TEST_CASE("each invalid command is rejected with its code, and the run is the one without it, bit for bit") {
@@ -459,13 +471,7 @@ TEST_CASE("damage to the host itself is undone, while a seed grows with the epoc
 }
 
 TEST_CASE("a signal while an undone epoch is measured again leaves the run as it was before that epoch") {
-  auto config = digits_config(8);
-  config.training.optimizer.lr = 1e-9;  // that the loss stays finite
-  config.training.optimizer.momentum = 0;
-  config.checkpoint.every = {100, base::Length::Unit::kEpochs};
-  config.growth.gates.evidence = GENERATE(config::Evidence::kAblation, config::Evidence::kControl);
-  config.growth.gates.min_worth_loss = -1;
-  config.growth.control.budget = 1;
+  const auto config = exploding_config(GENERATE(config::Evidence::kAblation, config::Evidence::kControl));
   SmallRun* running = nullptr;
   const auto script = [&](const Observation& seen) -> Decision {
     if (seen.current_epoch == 4) spoil(*running, "seed-0001", -1e4);  // heard from epoch 5 on
@@ -496,13 +502,7 @@ TEST_CASE("a signal while an undone epoch is measured again leaves the run as it
 }
 
 TEST_CASE("a control that is interrupted after an undone epoch leaves the run as it was before that epoch") {
-  auto config = digits_config(8);
-  config.training.optimizer.lr = 1e-9;  // that the loss stays finite
-  config.training.optimizer.momentum = 0;
-  config.checkpoint.every = {100, base::Length::Unit::kEpochs};
-  config.growth.gates.evidence = config::Evidence::kControl;
-  config.growth.gates.min_worth_loss = -1;
-  config.growth.control.budget = 1;
+  const auto config = exploding_config(config::Evidence::kControl);
   SmallRun* running = nullptr;
   bool interrupts = false;
   const auto script = [&](const Observation& seen) -> Decision {
