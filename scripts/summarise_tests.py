@@ -1,4 +1,5 @@
-"""Adds up a ctest JUnit report: programs, Catch2 test cases and assertions, seconds. Last line: "N passed, N failed" test cases.
+"""Adds up a ctest JUnit report: the slowest test cases, programs, Catch2 test cases and assertions, seconds. Last line: "N
+passed, N failed" test cases.
 
 A program that is no Catch2 program, or that ended before it could sum up, counts as one test case."""
 
@@ -7,6 +8,8 @@ import sys
 import xml.etree.ElementTree
 
 ALL_PASSED = re.compile(r"All tests passed \((\d+) assertions? in (\d+) test cases?\)")
+TOOK = re.compile(r"^(\d+\.\d+) s: (.+)$", re.MULTILINE)
+SLOWEST = 15
 MIXED = re.compile(r"^(test cases|assertions): +(\d+)(.*)$", re.MULTILINE)
 
 
@@ -28,6 +31,14 @@ def cases_of(output):
     return counted("passed", rest), failed, counted("skipped", rest), int(mixed.get("assertions", (0, 0))[1])
 
 
+def durations_of(output):
+    """Of test cases that Catch2 gives a duration; a section has its test case's name and no more than its time."""
+    longest = {}
+    for seconds, name in TOOK.findall(output):
+        longest[name] = max(longest.get(name, 0.0), float(seconds))
+    return longest
+
+
 def skipped_itself(case):
     """By its SKIP_RETURN_CODE; a program that is missing is "not run" too, but that is a failure."""
     why = case.find("skipped")
@@ -36,6 +47,7 @@ def skipped_itself(case):
 
 def main():
     suite = xml.etree.ElementTree.parse(sys.argv[1]).getroot()
+    durations = []
     programs = passed = failed = skipped = assertions = 0
     for case in suite.iter("testcase"):
         if case.get("status") == "disabled":
@@ -46,11 +58,15 @@ def main():
             continue
         programs += 1
         worked = case.get("status") == "run"
-        counts = cases_of(case.findtext("system-out") or "") or (int(worked), int(not worked), 0, 0)
+        output = case.findtext("system-out") or ""
+        durations += [(seconds, case.get("name"), name) for name, seconds in durations_of(output).items()]
+        counts = cases_of(output) or (int(worked), int(not worked), 0, 0)
         passed += counts[0]
         failed += max(counts[1], int(not worked))
         skipped += counts[2]
         assertions += counts[3]
+    for took, program, name in sorted(durations, reverse=True)[:SLOWEST]:
+        print(f"slow: {took:.0f} s {program}: {name}")
     seconds = float(suite.get("time", "0"))
     print(f"{programs} programs, {passed + failed + skipped} test cases ({skipped} skipped), {assertions} assertions, {seconds:.0f} s")
     print(f"{passed} passed, {failed} failed")

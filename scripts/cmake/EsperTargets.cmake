@@ -90,13 +90,14 @@ endfunction()
 # For code that is not hot.
 set(ESPER_QUICK_TO_COMPILE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
 
-function(esper_use_torch target)
-  target_link_libraries(${target} PUBLIC torch::cpu)
-  target_precompile_headers(${target} REUSE_FROM esper_torch_pch)
-endfunction()
-
 function(esper_not_hot target)
   target_compile_options(${target} PRIVATE ${ESPER_QUICK_TO_COMPILE})
+endfunction()
+
+# esper_use_torch(TARGET PCH): the precompiled header is the one whose optimization the target has.
+function(esper_use_torch target pch)
+  target_link_libraries(${target} PUBLIC torch::cpu)
+  target_precompile_headers(${target} REUSE_FROM ${pch})
 endfunction()
 
 # esper_units(TARGET FILES)
@@ -128,8 +129,10 @@ function(esper_library room)
   if(NOT ARG_HOT)
     esper_not_hot(esper_${room})
   endif()
-  if(ARG_TORCH)
-    esper_use_torch(esper_${room})
+  if(ARG_TORCH AND ARG_HOT)
+    esper_use_torch(esper_${room} esper_hot_torch_pch)
+  elseif(ARG_TORCH)
+    esper_use_torch(esper_${room} esper_torch_pch)
   elseif(NOT ARG_HOT AND TARGET esper_plain_pch)
     target_precompile_headers(esper_${room} REUSE_FROM esper_plain_pch)
   endif()
@@ -156,7 +159,7 @@ function(esper_test name)
   else()
     esper_program_with_pch(${name} esper_plain_pch)
   endif()
-  add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
+  add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS} --min-duration 5)
   # Only what hangs takes so long: the slowest takes a tenth of it on an idle machine, and machines may be busy.
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 2400
     ENVIRONMENT "OMP_WAIT_POLICY=PASSIVE;ESPER_CACHE=${PROJECT_BINARY_DIR}/test-cache;XDG_STATE_HOME=${PROJECT_BINARY_DIR}/test-state")
