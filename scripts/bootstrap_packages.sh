@@ -1,13 +1,15 @@
 # shellcheck shell=bash
 # Debian packages and Catch2 3; sourced by bootstrap.
 
-# The lines of debian-packages.txt of which nothing is installed.
+# How long another apt or dpkg may hold its locks, which the first start of a machine does for minutes.
+PACKAGES_DEADLINE_S=900
+
+# missing_packages NAME|NAME...: those of which nothing is installed. A package on hold (status hi) is installed.
 missing_packages() {
-  local wanted names installed line name
-  mapfile -t wanted < <(grep -v '^#' "$ROOT/scripts/debian-packages.txt")
-  mapfile -t names < <(printf '%s\n' "${wanted[@]}" | tr '|' '\n')
-  installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' "${names[@]}" 2>/dev/null | sed -n 's/^ii //p' || true)
-  for line in "${wanted[@]}"; do
+  local names installed line name
+  mapfile -t names < <(printf '%s\n' "$@" | tr '|' '\n')
+  installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' "${names[@]}" 2>/dev/null | sed -n 's/^[a-z]i //p' || true)
+  for line in "$@"; do
     for name in ${line//|/ }; do
       grep -qxF -e "$name" <<<"$installed" && continue 2
     done
@@ -32,6 +34,22 @@ chosen() {
   done
 }
 
+# package_step WHAT COMMAND...: tries again while another process holds a lock of apt or dpkg; apt-get update and dpkg do not wait.
+package_step() {
+  local what=$1 log=$CACHE/log/apt.log said waits='' until=$((SECONDS + PACKAGES_DEADLINE_S))
+  shift
+  until said=$(run_logged "$log" "$what" "$@" 2>&1 8>&-); do
+    if ! grep -qE '^(E: (Could not get lock|Unable to (acquire|lock))|dpkg: error: .*locked by another process)' "$log"; then
+      printf '%s\n' "$said" >&2
+      exit "$EXIT_RESOURCES"
+    fi
+    ((SECONDS < until)) || die "$EXIT_TRY_AGAIN" "another process still installs packages after $PACKAGES_DEADLINE_S s; try again later"
+    [[ -n $waits ]] || say "waiting for another apt or dpkg (up to $PACKAGES_DEADLINE_S s)"
+    waits=yes
+    sleep 3
+  done
+}
+
 # install_packages NAME|NAME...: as root, or with a sudo that asks for no password; else prints what to run.
 install_packages() {
   if ((EUID != 0)) && ! sudo -n true 2>/dev/null; then
@@ -39,16 +57,21 @@ install_packages() {
     say "  sudo apt-get update && sudo apt-get install -y --no-install-recommends $(chosen "$@" | paste -sd ' ')"
     exit "$EXIT_RESOURCES"
   fi
-  say "installing Debian packages: $*"
-  local log=$CACHE/log/apt.log as_root=(env DEBIAN_FRONTEND=noninteractive)
+  hold 8 "$CACHE/packages.lock" "$((3 * PACKAGES_DEADLINE_S))" "the installation of Debian packages"
+  local missing names as_root=(env DEBIAN_FRONTEND=noninteractive LC_ALL=C)
+  mapfile -t missing < <(missing_packages "$@")  # what that process installed is there
+  if ((${#missing[@]} == 0)); then
+    exec 8>&-
+    return
+  fi
+  say "installing Debian packages: ${missing[*]}"
   ((EUID == 0)) || as_root=(sudo -n "${as_root[@]}")
   # A former install that was interrupted leaves packages unpacked but not configured; apt refuses to work until they are.
-  run_logged "$log" "dpkg --configure -a" "${as_root[@]}" dpkg --configure -a || exit "$EXIT_RESOURCES"
-  run_logged "$log" "apt-get update" "${as_root[@]}" apt-get update || exit "$EXIT_RESOURCES"
-  local names
-  mapfile -t names < <(chosen "$@")
-  run_logged "$log" "apt-get install" "${as_root[@]}" \
-    apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${names[@]}" || exit "$EXIT_RESOURCES"
+  package_step "dpkg --configure -a" "${as_root[@]}" dpkg --configure -a
+  package_step "apt-get update" "${as_root[@]}" apt-get update
+  mapfile -t names < <(chosen "${missing[@]}")
+  package_step "apt-get install" "${as_root[@]}" apt-get install -y --no-install-recommends "${names[@]}"
+  exec 8>&-
 }
 
 ensure_packages() {
@@ -56,8 +79,9 @@ ensure_packages() {
     say "not a Debian system: install the packages of scripts/debian-packages.txt and Catch2 3 with its package manager"
     return
   fi
-  local missing
-  mapfile -t missing < <(missing_packages)
+  local wanted missing
+  mapfile -t wanted < <(grep -v '^#' "$ROOT/scripts/debian-packages.txt")
+  mapfile -t missing < <(missing_packages "${wanted[@]}")
   ((${#missing[@]} == 0)) || install_packages "${missing[@]}"
 }
 

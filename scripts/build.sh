@@ -7,17 +7,21 @@ BUILD_DEADLINE_S=3600
 
 # The torch package that this checkout should be built with.
 wanted_torch() {
-  if [[ -n ${ESPER_TORCH:-} ]]; then
-    readlink -f "$ESPER_TORCH"
-  else
-    readlink -f "$ROOT"/.esper/python/lib/python3*/site-packages/torch
-  fi
+  local torch=${ESPER_TORCH:-}
+  [[ -n $torch ]] || torch=$(echo "$ROOT"/.esper/python/lib/python3*/site-packages/torch)
+  [[ -e $torch/version.py ]] || die "$EXIT_RESOURCES" "no libtorch: $torch is not there; run scripts/bootstrap, or set ESPER_TORCH"
+  readlink -f "$torch"
+}
+
+# torch_version FOLDER: of the torch package there.
+torch_version() {
+  sed -n "s/^__version__ = .\(.*\).\$/\1/p" "$1/version.py"
 }
 
 # A build folder that was configured with another torch holds paths into it, so it is configured anew.
 configure() {
   local torch had=''
-  torch=$(wanted_torch)
+  torch=$(wanted_torch) || exit
   [[ -e $BUILD/CMakeCache.txt ]] && had=$(sed -n 's/^ESPER_TORCH:[A-Z]*=//p' "$BUILD/CMakeCache.txt")
   [[ -e $BUILD/build.ninja && $had == "$torch" ]] && return
   say "configuring build/$PRESET"
@@ -51,10 +55,12 @@ follow_build() {
 build() {
   hold 9 "$BUILD.lock" "$BUILD_DEADLINE_S" "the build of this checkout"
   configure
+  local -
+  set -o pipefail
   local status=0 start=$SECONDS log=$BUILD/build.log
   timeout --foreground "$BUILD_DEADLINE_S" ninja -C "$BUILD" -j "$(build_jobs)" "$@" </dev/null 2>&1 9>&- | tee "$log" | follow_build || status=$?
   if ((status != 0)); then
-    grep -v '^\[' "$log" | tail -n 60 >&2
+    { grep -v '^\[' "$log" || true; } | tail -n 60 >&2
     die 1 "the build failed after $((SECONDS - start)) s; the whole log: $log"
   fi
   ((SECONDS - start < 2)) || say "built in $((SECONDS - start)) s"

@@ -2,7 +2,6 @@
 # Shared by the scripts of this folder; sourced, never run. All messages go to stderr, one line a step.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-CACHE=${ESPER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/esper}
 EXIT_RESOURCES=6
 EXIT_TRY_AGAIN=75
 STEP_DEADLINE_S=3600
@@ -16,6 +15,11 @@ die() {
   say "$*"
   exit "$code"
 }
+
+# Links lead into it, so it is absolute. The XDG specification has a relative XDG_CACHE_HOME ignored.
+[[ ${ESPER_CACHE:-/} == /* ]] || die 2 "ESPER_CACHE=$ESPER_CACHE is a relative path; set it to an absolute one, or unset it"
+[[ ${XDG_CACHE_HOME:-} == /* ]] || unset XDG_CACHE_HOME
+CACHE=${ESPER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/esper}
 
 # hold FD FILE SECONDS WHAT: takes an exclusive lock on FILE, which lasts until FD is closed or the process ends.
 hold() {

@@ -69,16 +69,17 @@ items_of_train() {
   item drills 180 "$BIN/esper" drill capture_refused nan_inputs_gpu
 }
 
-# measure SCENARIO PRECISION
+# measure SCENARIO PRECISION: an earlier report stays until this one is whole.
 measure() {
+  local report=$1-cuda-$2.json
   "$BIN/esper" bench --scenario "$1" --lanes eager,replay,graph,compiled,auto --peer python --rounds "$ROUNDS" --json \
-    --set device.kind=cuda device.precision="$2" step.compile.mode="$MODE" >"$OUTPUT/$1-cuda-$2.json"
+    --set device.kind=cuda device.precision="$2" step.compile.mode="$MODE" >"$SCRATCH/$report" && mv "$SCRATCH/$report" "$OUTPUT/$report"
 }
 
 items_of_bench() {
   local scenario precision
   export -f measure
-  export BIN OUTPUT ROUNDS=${ROUNDS:-15} MODE=${ESPER_COMPILE_MODE:-default}
+  export BIN OUTPUT SCRATCH ROUNDS=${ROUNDS:-15} MODE=${ESPER_COMPILE_MODE:-default}
   for scenario in "${SCENARIOS[@]}"; do
     for precision in "${PRECISIONS[@]}"; do item "$scenario-$precision" 560 bash -c 'measure "$@"' x "$scenario" "$precision"; done
   done

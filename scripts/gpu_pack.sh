@@ -12,6 +12,12 @@ carried_libraries() {
     grep -vE '/(libc|libm|libdl|librt|libutil|libpthread|libstdc\+\+|libgcc_s|libgomp|ld-linux[^/]*)\.so[^/]*$|/site-packages/'
 }
 
+# Of what the programs are built from, with and without Git.
+source_digest() {
+  (cd "$ROOT" && find apps lib tests scripts/cmake CMakeLists.txt -type f -not -name '*.md' -not -name '*.pyc' -print0 |
+    LC_ALL=C sort -z | xargs -0 sha256sum) | sha256sum | cut -c 1-16
+}
+
 pack() {
   "$ROOT/scripts/bootstrap"
   source "$ROOT/scripts/build.sh"
@@ -26,17 +32,21 @@ pack() {
   for name in "${LIBRARIES[@]}"; do files+=("$BUILD/lib/$name") && cp "$BUILD/lib/$name" "$made/lib/"; done
   strip "$made"/bin/* "$made"/lib/*
   carried_libraries "${files[@]}" | xargs -I{} cp -L {} "$made/carried/"
-  sed -n 's/^__version__ = .\(.*\).$/\1/p' "$(wanted_torch)/version.py" >"$made/torch_version"
-  tar -czf "$PACK" -C "$made" .
+  torch_version "$(wanted_torch)" >"$made/torch_version"
+  { git -C "$ROOT" describe --always --dirty 2>/dev/null || echo unknown; } >"$made/commit"
+  source_digest >"$made/sources"
+  tar -czf "$PACK.part" -C "$made" .
+  mv "$PACK.part" "$PACK"
+  say "packed $(cat "$made/commit") into $PACK: $(du -h "$PACK" | cut -f1), for a machine whose Python has torch" \
+    "$(cat "$made/torch_version")"
   rm -rf "$made"
-  say "packed into $PACK: $(du -h "$PACK" | cut -f1), for a machine whose Python has torch $(sed -n 's/^__version__ = .\(.*\).$/\1/p' "$(wanted_torch)/version.py")"
 }
 
 # Sets BIN and, where the pack is there, how its programs find torch. Nothing of torch is loaded for that.
 use_binaries() {
+  source "$ROOT/scripts/build.sh"
   if [[ ! -e $PACK ]]; then
     "$ROOT/scripts/bootstrap"
-    source "$ROOT/scripts/build.sh"
     build all
     BIN=$BUILD/bin PYTHON=$ROOT/.esper/python/bin/python
     return
@@ -45,9 +55,12 @@ use_binaries() {
   local torch has wants unpacked=$SCRATCH/pack
   mkdir "$unpacked"
   tar -xzf "$PACK" -C "$unpacked"
+  say "the programs are those of $PACK, of commit $(cat "$unpacked/commit" 2>/dev/null || echo unknown)"
+  [[ $(cat "$unpacked/sources" 2>/dev/null) == "$(source_digest)" ]] || die "$EXIT_RESOURCES" \
+    "that pack was built from other sources than these; run scripts/gpu_check pack where it was made, or remove it to build here"
   torch=$("$ESPER_PYTHON" -c 'import importlib.util as u; s = u.find_spec("torch"); print(s.submodule_search_locations[0] if s else "")')
   [[ -n $torch ]] || die "$EXIT_RESOURCES" "$ESPER_PYTHON has no torch; set ESPER_PYTHON to one that has"
-  has=$(sed -n 's/^__version__ = .\(.*\).$/\1/p' "$torch/version.py") wants=$(cat "$unpacked/torch_version")
+  has=$(torch_version "$torch") wants=$(cat "$unpacked/torch_version")
   [[ $has == "$wants" ]] || die "$EXIT_RESOURCES" "$ESPER_PYTHON has torch $has, and the pack is for $wants"
   # Only what is missing: a Python there may need its own, newer ones.
   local file known

@@ -1,8 +1,9 @@
-"""Adds up a ctest JUnit report: the slowest test cases, programs, Catch2 test cases and assertions, seconds. Last line: "N
-passed, N failed" test cases.
+"""Adds up a ctest JUnit report: why test cases were skipped, the slowest ones, programs, Catch2 test cases and assertions, seconds.
+Last line: "N passed, N failed" test cases.
 
 A program that is no Catch2 program, or that ended before it could sum up, counts as one test case."""
 
+import collections
 import re
 import sys
 import xml.etree.ElementTree
@@ -10,6 +11,7 @@ import xml.etree.ElementTree
 ALL_PASSED = re.compile(r"All tests passed \((\d+) assertions? in (\d+) test cases?\)")
 TOOK = re.compile(r"^(\d+\.\d+) s: (.+)$", re.MULTILINE)
 SLOWEST = 15
+SKIPPED = re.compile(r": SKIPPED:\n(?:explicitly with message:\n)?((?:  .*\n?)*)")
 MIXED = re.compile(r"^(test cases|assertions): +(\d+)(.*)$", re.MULTILINE)
 
 
@@ -39,6 +41,11 @@ def durations_of(output):
     return longest
 
 
+def skip_reasons_of(output):
+    """One for each SKIP; Catch2 wraps a long one."""
+    return [" ".join(reason.split()) or "no reason is given" for reason in SKIPPED.findall(output)]
+
+
 def skipped_itself(case):
     """By its SKIP_RETURN_CODE; a program that is missing is "not run" too, but that is a failure."""
     why = case.find("skipped")
@@ -47,7 +54,7 @@ def skipped_itself(case):
 
 def main():
     suite = xml.etree.ElementTree.parse(sys.argv[1]).getroot()
-    durations = []
+    durations, reasons = [], collections.Counter()
     programs = passed = failed = skipped = assertions = 0
     for case in suite.iter("testcase"):
         if case.get("status") == "disabled":
@@ -60,11 +67,14 @@ def main():
         worked = case.get("status") == "run"
         output = case.findtext("system-out") or ""
         durations += [(seconds, case.get("name"), name) for name, seconds in durations_of(output).items()]
+        reasons.update(skip_reasons_of(output))
         counts = cases_of(output) or (int(worked), int(not worked), 0, 0)
         passed += counts[0]
         failed += max(counts[1], int(not worked))
         skipped += counts[2]
         assertions += counts[3]
+    for reason, count in reasons.most_common():
+        print(f"skipped: {count} x {reason}")
     for took, program, name in sorted(durations, reverse=True)[:SLOWEST]:
         print(f"slow: {took:.0f} s {program}: {name}")
     seconds = float(suite.get("time", "0"))

@@ -12,6 +12,7 @@ if(NOT ESPER_TORCH)
   file(REAL_PATH ${found} found)
   set(ESPER_TORCH ${found} CACHE PATH "the torch package's folder" FORCE)
 endif()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ESPER_TORCH}/version.py)  # it may be upgraded in place
 file(STRINGS ${ESPER_TORCH}/version.py line REGEX "__version__")
 string(REGEX REPLACE ".*'([^']+)'.*" "\\1" ESPER_TORCH_VERSION "${line}")
 message(STATUS "libtorch ${ESPER_TORCH_VERSION}")

@@ -1,6 +1,9 @@
 """What the commands of `scripts/experiment` share: options, the machine's description, the report and its page."""
 import argparse
 import concurrent.futures
+import contextlib
+import fcntl
+import hashlib
 import json
 import pathlib
 import sys
@@ -11,7 +14,12 @@ import runs
 from datasets import BadInput
 
 FEWEST_SEEDS = 2
+EXIT_TRY_AGAIN = 75
 LOCK = threading.Lock()  # of a report that several threads add to
+
+
+class Busy(Exception):
+    """Another process is at it; the text says what helps."""
 
 
 def whole_number(least, why=""):
@@ -87,16 +95,40 @@ class Report:
         self.path.with_suffix(".md").write_text(self.page.markdown(content))
 
 
+@contextlib.contextmanager
+def locked(file, what, option):
+    """Until the block and every run that was started in it have ended."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a") as opened:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Busy(f"another process uses {what}; wait until it has ended, or name another folder with {option}") from error
+        runs.KEPT_OPEN.append(opened.fileno())
+        try:
+            yield
+        finally:
+            runs.KEPT_OPEN.remove(opened.fileno())
+
+
+def locked_report(options, name):
+    """The lock lies in build/, so that none is left among the pages."""
+    place = hashlib.sha256(str(options.out.resolve()).encode()).hexdigest()[:8]
+    return locked(options.root / f"build/experiment-{name}-{place}.lock", options.out / f"{name}.json", "--out")
+
+
 def carry_out(options, name, page, experiment):
     """experiment(content, write) adds to NAME.json; with --page it stays as it is. Page: the module with its markdown, summarise and readme."""
     report = Report(options.out, name, page)
-    content = report.read()
-    if options.page:
-        report.require(content)
-    else:
-        runs.check_binary(options.esper)
-        experiment(content, lambda: report.write(content))
-    report.write(content)
+    with locked_report(options, name):
+        content = report.read()
+        if options.page:
+            report.require(content)
+        else:
+            runs.check_binary(options.esper)
+            with locked(options.work / "lock", options.work, "--work"):
+                experiment(content, lambda: report.write(content))
+        report.write(content)
     if options.json:
         print(json.dumps(page.summarise(content), indent=2))
         return
@@ -130,9 +162,13 @@ class Progress:
 
 def main(run_of):
     """run_of(arguments, root) does the work."""
+    runs.end_with_this_script()
     try:
         run_of(sys.argv[2:], pathlib.Path(sys.argv[1]))
     except BadInput as error:
         sys.exit(f"experiment: {error}")
+    except Busy as error:
+        print(f"experiment: {error}", file=sys.stderr)
+        sys.exit(EXIT_TRY_AGAIN)
     except KeyboardInterrupt:
         sys.exit("experiment: broken off; the same command goes on with the runs that are left")

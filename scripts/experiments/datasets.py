@@ -8,6 +8,7 @@ import pathlib
 import random
 import shutil
 import tarfile
+import zlib
 
 IMAGES_HELP = "CIFAR-10 as images: a folder or .tar.gz with train/CLASS/*.jpg and test/CLASS/*.jpg"
 COUNTS = {"cifar10": {"train": 4000, "validation": 1000}, "cifar10_16": {"train": 2000, "validation": 1000},
@@ -55,17 +56,31 @@ def digits_parts(root, work, seed):
     return {name: folder / f"{name}.csv" for name in ("train", "validation", "test")}
 
 
+def extract(images, folder):
+    """Files and folders that lie within `folder`, and nothing else. Debian 12's Python has no tarfile.data_filter."""
+    try:
+        with tarfile.open(images) as archive:
+            if hasattr(tarfile, "data_filter"):
+                archive.extractall(folder, filter="data")
+                return
+            for member in archive:
+                path = pathlib.PurePosixPath(member.name)
+                if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
+                    raise BadInput(f"--images {images}: it has {member.name}, which is no file or folder within it")
+                member.mode = 0o755 if member.isdir() else 0o644
+                archive.extract(member, folder, set_attrs=False)
+    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
+        raise BadInput(f"--images {images}: it cannot be unpacked ({error})") from error
+
+
 def unpacked(images, work, instead=""):
     """The folder that holds train/CLASS/ and test/CLASS/; an archive is unpacked once."""
     if images is None:
         raise BadInput(f"CIFAR-10 needs its images: --images FOLDER (or .tar.gz) with train/CLASS/*.jpg and test/CLASS/*.jpg{instead}")
     images = pathlib.Path(images).resolve()
     if images.is_file() and tarfile.is_tarfile(images):
-        def extract(made):
-            with tarfile.open(images) as archive:
-                archive.extractall(made, filter="data")
         stamp = images.stat()
-        images = whole(work / f"data/images-{stamp.st_size}-{int(stamp.st_mtime)}", extract)
+        images = whole(work / f"data/images-{stamp.st_size}-{int(stamp.st_mtime)}", lambda made: extract(images, made))
     for part in ("train", "test"):
         if not (images / part).is_dir():
             raise BadInput(f"--images {images}: it has no folder {part}; it must contain train/CLASS/ and test/CLASS/")

@@ -134,7 +134,8 @@ class Bench:
         self.batch, self.start = shown["data"]["batch_size"], shown["host"]["layers"]
         line = shown["policy"]["schedule"][0]
         self.at_percent, self.blueprint = int(line.partition("%")[0]), line.partition("=")[2]
-        self.settings = hashlib.sha256(json.dumps([self.config.read_text(), digest, options.unit, BUDGETS, EARLY, DEPTHS]).encode()).hexdigest()[:16]
+        known_by = json.dumps([runs.settings_text(self.config), digest, options.unit, BUDGETS, EARLY, DEPTHS])
+        self.settings = hashlib.sha256(known_by.encode()).hexdigest()[:16]
 
     def room(self, progress):
         return runs.Room(self.options.esper, self.config, self.work, progress, self.options.fresh)

@@ -105,7 +105,7 @@ def experiment(options, entry, write):
     """Adds the grafts that are missing to the entry of evidence.json."""
     began = time.monotonic()
     configs = {task: options.root / f"configs/experiment/growth_{task}.yaml" for task in EPOCHS}
-    texts = [config.read_text() for config in configs.values()]
+    texts = [runs.settings_text(config) for config in configs.values()]
     settings = hashlib.sha256(json.dumps([texts, EPOCHS, CONTROL_BUDGET, VERDICTS, TRUTHS, [str(graft) for graft in GRAFTS]]).encode()).hexdigest()[:16]
     if entry.get("settings") != settings or options.fresh:
         entry.clear()

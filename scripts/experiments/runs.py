@@ -1,9 +1,12 @@
 """Runs of the program: train, then measure the last checkpoint on the test part. A finished run is kept and not repeated."""
+import contextlib
 import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -15,6 +18,9 @@ FIELDS = {"train": "path", "validation": "validation_path", "test": "test_path"}
 WITHOUT_GROWTH = ("growth.enabled=false", "policy.kind=none")
 NOT_TRAINING = ("start_up", "checkpoint")  # owners in a run's ledger whose time is not the arm's
 RUN_DEADLINE_S = 6 * 3600
+EXTENDS = re.compile(r"^extends:\s*([^#\n]*[^#\s])", re.MULTILINE)
+STARTING, STARTED, ENDING = threading.RLock(), set(), threading.Event()
+KEPT_OPEN = []  # descriptors of locks, which a run holds as long as it lasts
 
 
 def check_binary(esper):
@@ -30,12 +36,50 @@ def binary_digest(esper):
     return digest.hexdigest()[:16]
 
 
+def settings_text(config):
+    """The text of a run file, followed by that of the file it extends."""
+    text = config.read_text()
+    base = EXTENDS.search(text)
+    return text + settings_text(config.parent / base[1].strip("\"'")) if base else text
+
+
+def started(command, **more):
+    """A process that ends with end_all."""
+    with STARTING:
+        if ENDING.is_set():
+            raise BadInput("it was broken off")
+        process = subprocess.Popen(command, pass_fds=KEPT_OPEN, **more)
+        STARTED.add(process.pid)
+        return process
+
+
+def end_all():
+    """Ends what is running, and lets nothing start any more."""
+    with STARTING:
+        ENDING.set()
+        for pid in STARTED:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGTERM)
+
+
+def broken_off(*_):
+    end_all()
+    raise KeyboardInterrupt
+
+
+def end_with_this_script():
+    """A signal that ends the script ends its runs."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, broken_off)
+
+
 def text_and_cpu(esper, arguments):
     """What `esper` printed, and the processor time of its process in seconds. Its own words, where it fails."""
     words, begin = " ".join(map(str, arguments)), time.monotonic()
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         try:
-            process = subprocess.Popen([esper, *arguments], stdout=out, stderr=err)
+            process = started([esper, *arguments], stdout=out, stderr=err)
         except OSError as error:
             raise BadInput(f"{esper} cannot be run ({error.strerror}); build it: scripts/esper --version") from error
         stop = threading.Timer(RUN_DEADLINE_S, process.kill)
@@ -44,6 +88,7 @@ def text_and_cpu(esper, arguments):
             _, status, used = os.wait4(process.pid, 0)  # of this process alone, also where several run side by side
         finally:
             stop.cancel()
+            STARTED.discard(process.pid)
         process.returncode = os.waitstatus_to_exitcode(status)
         out.seek(0)
         err.seek(0)
@@ -134,7 +179,7 @@ class Room:
         self.build = binary_digest(esper)
 
     def key(self, sets):
-        text = json.dumps([self.config.read_text(), sets, self.build])
+        text = json.dumps([settings_text(self.config), sets, self.build])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def run(self, seed, arm, sets, parts, more=None):

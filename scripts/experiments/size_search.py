@@ -114,7 +114,7 @@ def experiment(options, name, parts_of, entry, write):
     config = options.root / f"configs/experiment/growth_{name}.yaml"
     environment = command.environment_of(options.esper, config)
     epochs, batch = options.epochs or environment["epochs"], runs.call(options.esper, ["config", "show", config])["data"]["batch_size"]
-    settings = hashlib.sha256(json.dumps([config.read_text(), SIZES[name], epochs, options.free]).encode()).hexdigest()[:16]
+    settings = hashlib.sha256(json.dumps([runs.settings_text(config), SIZES[name], epochs, options.free]).encode()).hexdigest()[:16]
     if entry.get("settings") != settings or options.fresh:
         entry.clear()
         entry.update(settings=settings, seeds={})

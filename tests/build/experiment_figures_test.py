@@ -1,8 +1,12 @@
 """The statistics and the page of scripts/experiment: known quantiles, intervals worked out by hand, and a page that says
 which way it came out."""
+import io
 import json
 import pathlib
+import shutil
 import sys
+import tarfile
+import types
 
 sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "scripts/experiments"))
 import arms  # noqa: E402
@@ -146,6 +150,7 @@ assert of_arms["static"]["set"] == [*of_arms["small"]["set"], "host.modules=[]"]
 
 # What grew is read from the run's events, kept or not.
 scratch = pathlib.Path(sys.argv[2])
+shutil.rmtree(scratch, ignore_errors=True)
 scratch.mkdir(parents=True, exist_ok=True)
 
 
@@ -166,3 +171,37 @@ for work in ("one", "two"):
 assert parts["one"] == parts["two"]
 assert [len(lines) for lines in parts["one"].values()] == [1079, 359, 359]
 assert len(set().union(*map(set, parts["one"].values()))) == 1797
+
+
+# An archive of images is unpacked by every Python, within its folder alone.
+def archive(name, *more):
+    with tarfile.open(scratch / name, "w:gz") as made:
+        for member in ("train/cat/1.jpg", "test/cat/1.jpg", *more):
+            described = tarfile.TarInfo(member)
+            described.type, described.linkname = (tarfile.SYMTYPE, "/etc") if member == "link" else (tarfile.REGTYPE, "")
+            described.size = 0 if member == "link" else 5
+            made.addfile(described, io.BytesIO(b"image"))
+    return scratch / name
+
+
+def refusal(path):
+    try:
+        datasets.unpacked(path, scratch)
+    except datasets.BadInput as error:
+        return str(error)
+    raise AssertionError(f"{path} must be refused")
+
+
+damaged = archive("damaged.tar.gz")
+damaged.write_bytes(damaged.read_bytes()[:-20])
+of_debian_12 = types.SimpleNamespace(open=tarfile.open, is_tarfile=tarfile.is_tarfile, TarError=tarfile.TarError)
+for way in (tarfile, of_debian_12):
+    datasets.tarfile = way
+    shutil.rmtree(scratch / "data", ignore_errors=True)
+    unpacked = datasets.unpacked(archive("good.tar.gz"), scratch)
+    assert (unpacked / "train/cat/1.jpg").read_bytes() == b"image" and (unpacked / "test").is_dir()
+    assert "it cannot be unpacked" in refusal(damaged)
+    for name in ("../outside.jpg", "link"):
+        text = refusal(archive("bad.tar.gz", name))
+        assert "--images" in text and name.removeprefix("../") in text, text
+    assert not (scratch / "outside.jpg").exists() and not (scratch / "data/outside.jpg").exists()

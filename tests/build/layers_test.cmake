@@ -1,6 +1,7 @@
 # Configures a small project of two rooms, once right and then once for each way to break the layers.
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
+set(WORK "${WORK}/a+b++ c")  # a checkout may lie anywhere
 
 # one_case(NAME DEPS INCLUDE EXPECTED): nissa (level 3) with these DEPS, and a source that includes INCLUDE. EXPECTED is a
 # regular expression of the message that must stop the configure step; empty where it must succeed.
@@ -15,7 +16,7 @@ function(one_case name deps include expected)
   file(WRITE ${house}/lib/nissa/CMakeLists.txt "esper_library(nissa SOURCES nissa.cpp DEPS ${deps})\n")
   file(WRITE ${house}/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)
 project(house LANGUAGES CXX)
-include(${ESPER_SOURCE_DIR}/scripts/cmake/EsperTargets.cmake)
+include(\"${ESPER_SOURCE_DIR}/scripts/cmake/EsperTargets.cmake\")
 foreach(room storage tolaria nissa)
   add_subdirectory(lib/\${room})
 endforeach()\n")

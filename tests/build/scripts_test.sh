@@ -1,0 +1,133 @@
+#!/usr/bin/env bash
+# The scripts that install, build and pack, on a copy of them, with programs of the system replaced by stubs.
+#   scripts_test.sh SOURCE_FOLDER EMPTY_FOLDER
+set -euo pipefail
+source_folder=$1 work=$2
+unset ESPER_TORCH ESPER_PYTHON ESPER_PRESET
+
+failed() {
+  echo "scripts_test: $*" >&2
+  cat "$work/said" >&2
+  exit 1
+}
+
+# stub NAME: a program of that name that runs the standard input first in PATH.
+stub() {
+  { echo '#!/bin/bash' && cat; } >"$work/stubs/$1"
+  chmod +x "$work/stubs/$1"
+}
+
+# ends STATUS WORD COMMAND...: the command ends so and says so; WORD may be empty.
+ends() {
+  local status=$1 word=$2 was=0
+  shift 2
+  PATH=$work/stubs:$PATH timeout 60 "$@" >"$work/said" 2>&1 </dev/null || was=$?
+  [[ $was == "$status" ]] || failed "must end with $status, not $was: $*"
+  [[ -z $word ]] || grep -qF -- "$word" "$work/said" || failed "must say \"$word\": $*"
+}
+
+# sourced TEXT [WORD...]: a bash that has read the scripts' functions.
+sourced() {
+  echo "set -euo pipefail; for file in common build bootstrap_packages gpu_items gpu_pack; do source '$work/scripts/'\$file.sh; done; $1"
+}
+
+rm -rf "$work"
+mkdir -p "$work/stubs" "$work/home"
+cp -r "$source_folder/scripts" "$work/scripts"
+export HOME=$work/home ESPER_CACHE=$work/cache STUBS=$work/state
+mkdir "$STUBS"
+
+# A relative cache folder would become a link to nowhere.
+ends 2 "ESPER_CACHE=cache is a relative path" env ESPER_CACHE=cache bash -c "$(sourced true)"
+ends 0 "$HOME/.cache/esper" env -u ESPER_CACHE XDG_CACHE_HOME=cache bash -c "$(sourced 'echo $CACHE')"
+ends 0 "/somewhere/esper" env -u ESPER_CACHE XDG_CACHE_HOME=/somewhere bash -c "$(sourced 'echo $CACHE')"
+
+# Building: without libtorch it says so, and what fails is no success, whatever the caller's options.
+stub cmake <<<'while [[ $1 != --preset ]]; do shift; done; mkdir -p "build/$2" && touch "build/$2/build.ninja"'
+stub ninja <<<'echo "FAILED: it"; exit 1'
+ends 6 "no libtorch" bash -c "$(sourced 'build all')"
+mkdir -p "$work/.esper/python/lib/python3.11/site-packages/torch" "$work/.esper/python/bin"
+torch=$work/.esper/python/lib/python3.11/site-packages/torch
+echo "__version__ = '2.0.1+cpu'" >"$torch/version.py"
+ends 1 "the build failed" bash -c "$(sourced 'set +o pipefail; build all')"
+grep -qF "FAILED: it" "$work/said" || failed "does not show what failed"
+
+# A name that is no program is refused before anything is built.
+stub ninja <<<'[[ " $* " != *" query "* ]] || [[ $* == *" unit_storage" ]]'
+cp "$work/scripts/bootstrap" "$STUBS/bootstrap"
+echo '#!/bin/bash' >"$work/scripts/bootstrap"
+stub ctest <<<'echo "tested $*"'
+ends 2 "perf_drill is no test program of the address build" "$work/scripts/sanitize" address unit_storage perf_drill
+ends 0 "tested" "$work/scripts/sanitize" address unit_storage
+
+# The tests need the private environment, and a Python with its torch.
+ends 6 "the tests need the private Python environment" "$work/scripts/test"
+printf '#!/bin/bash\n' >"$work/.esper/python/bin/python"
+chmod +x "$work/.esper/python/bin/python"
+stub without_torch <<<'echo'
+stub with_torch <<<"echo '$torch'"
+ends 6 "has no torch" env ESPER_PYTHON="$work/stubs/without_torch" "$work/scripts/test"
+ends 6 "has no torch" env ESPER_PYTHON=/nowhere/python "$work/scripts/test"
+stub ctest <<<'[[ " $* " != *" -N "* ]] || exit 0; echo "<testsuite/>" >"$(sed "s/.*--output-junit \([^ ]*\).*/\1/" <<<"$*")"'
+ends 0 "0 passed, 0 failed" env ESPER_PYTHON="$work/stubs/with_torch" "$work/scripts/test"
+mv "$STUBS/bootstrap" "$work/scripts/bootstrap"
+
+# Debian packages: one on hold is installed; a lock of another apt is waited for, which may have installed what was missing.
+printf 'one\ntwo|deux\nthree\n' >"$work/scripts/debian-packages.txt"
+stub dpkg-query <<<'printf "ii one\nhi deux\nun two\nrc three\n"; cat "$STUBS/installed" 2>/dev/null; exit 1'
+stub sudo <<<'[[ $1 == -n ]] && shift; exec "$@"'
+stub sleep <<<':'
+stub dpkg <<<'true'
+stub apt-cache <<<'true'
+stub apt-get <<<'echo "$*" >>"$STUBS/apt"
+if [[ $1 == update && ! -e $STUBS/locked ]]; then
+  touch "$STUBS/locked"
+  echo "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7" >&2
+  exit 100
+fi
+[[ ! -e $STUBS/broken ]] || { echo "E: no such mirror" >&2; exit 100; }'
+ends 0 "waiting for another apt or dpkg" bash -c "$(sourced ensure_packages)"
+[[ $(cat "$STUBS/apt") == $'update\nupdate\ninstall -y --no-install-recommends three' ]] || failed "ran apt-get so: $(cat "$STUBS/apt")"
+rm "$STUBS/locked"
+ends 75 "another process still installs packages" bash -c "$(sourced 'PACKAGES_DEADLINE_S=0; ensure_packages')"
+touch "$STUBS/broken"
+ends 6 "no such mirror" bash -c "$(sourced ensure_packages)"
+: >"$STUBS/apt"
+(
+  exec 7>>"$ESPER_CACHE/packages.lock"
+  flock 7
+  for ((i = 0; i < 600; ++i)); do
+    if grep -q "^esper: waiting for the installation" "$work/said"; then break; fi
+    sleep 0.05
+  done
+  echo "ii three" >"$STUBS/installed"
+) &
+while flock -n "$ESPER_CACHE/packages.lock" true; do sleep 0.05; done
+ends 0 "waiting for the installation of Debian packages" bash -c "$(sourced ensure_packages)"
+[[ ! -s $STUBS/apt ]] || failed "installed again: $(cat "$STUBS/apt")"
+wait
+
+# A pack says its commit, and one that was built from other sources is refused.
+mkdir -p "$work/.gpu" "$work/packed" "$work/lib" "$work/apps" "$work/tests" "$work/packed/carried"
+touch "$work/CMakeLists.txt" "$work/lib/a.cpp"
+echo "2.0.1+cpu" >"$work/packed/torch_version"
+echo abc123 >"$work/packed/commit"
+bash -c "$(sourced source_digest)" >"$work/packed/sources"
+tar -czf "$work/.gpu/pack.tar.gz" -C "$work/packed" .
+unpack='SCRATCH=$(mktemp -d); trap "rm -rf $SCRATCH" EXIT; use_binaries; echo "in $BIN"'
+ends 0 "of commit abc123" env ESPER_PYTHON="$work/stubs/with_torch" bash -c "$(sourced "$unpack")"
+touch "$work/lib/README.md"
+ends 0 "in /" env ESPER_PYTHON="$work/stubs/with_torch" bash -c "$(sourced "$unpack")"
+echo changed >"$work/lib/a.cpp"
+ends 6 "built from other sources" env ESPER_PYTHON="$work/stubs/with_torch" bash -c "$(sourced "$unpack")"
+
+# A measurement that is cut off leaves the report of an earlier one.
+echo earlier >"$work/mlp-cuda-fp32.json"
+measured='BIN=$STUBS OUTPUT='$work' SCRATCH=$STUBS ROUNDS=1 MODE=default; measure mlp fp32'
+printf '#!/bin/bash\necho half; exit 1' >"$STUBS/esper"
+chmod +x "$STUBS/esper"
+ends 1 "" bash -c "$(sourced "$measured")"
+[[ $(cat "$work/mlp-cuda-fp32.json") == earlier ]] || failed "an earlier report is lost"
+printf '#!/bin/bash\necho whole' >"$STUBS/esper"
+ends 0 "" bash -c "$(sourced "$measured")"
+[[ $(cat "$work/mlp-cuda-fp32.json") == whole ]] || failed "the report is not kept"

@@ -1,0 +1,21 @@
+# A torch that is upgraded in its place is seen by the next build. The one here has a version and no library; nothing is compiled.
+cmake_minimum_required(VERSION 3.25)
+file(REMOVE_RECURSE ${WORK})
+
+function(run expected)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output TIMEOUT 240)
+  if(NOT result EQUAL 0 OR NOT output MATCHES "libtorch ${expected}")
+    message(FATAL_ERROR "must say \"libtorch ${expected}\", but status ${result}:\n${output}")
+  endif()
+endfunction()
+
+file(MAKE_DIRECTORY ${WORK}/torch/include/torch/csrc/api/include)
+file(WRITE ${WORK}/torch/version.py "__version__ = '2.0.1+cpu'\n")
+file(WRITE ${WORK}/house/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)
+project(house LANGUAGES CXX)
+set(ESPER_CUDA OFF)
+include(\"${ESPER_SOURCE_DIR}/scripts/cmake/EsperTargets.cmake\")
+include(\"${ESPER_SOURCE_DIR}/scripts/cmake/TorchWheel.cmake\")\n")
+run("2.0.1" ${CMAKE_COMMAND} -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX} -DESPER_TORCH=${WORK}/torch -S ${WORK}/house -B ${WORK}/build)
+file(WRITE ${WORK}/torch/version.py "__version__ = '2.1.0+cpu'\n")
+run("2.1.0" ${CMAKE_COMMAND} --build ${WORK}/build --target build.ninja)
