@@ -1,10 +1,8 @@
 // `esper attach`: the progress of a job, as `esper train` shows it.
 #include <fmt/core.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <memory>
 #include <string>
@@ -39,7 +37,6 @@ struct AttachOptions {
   std::int64_t job = 0;
 };
 
-constexpr int kFolderPollMs = 200;  // while a run that was started has made no folder yet
 constexpr auto kLongestWait = std::chrono::hours(1);
 
 std::string farewell(std::int64_t job) {
@@ -132,18 +129,11 @@ class Attachment {
     };
     tail.read(take);
     while (is_active(state_of(job_))) {
-      wait_for_news(tail);
+      tail.wait(events_.descriptor(), kLongestWait);
       tail.read(take);
       take_events();
     }
     tail.read(take);
-  }
-
-  void wait_for_news(TelemetryFollower& tail) {
-    const int changes = tail.changes();
-    std::array waiting{pollfd{events_.descriptor(), POLLIN, 0}, pollfd{changes, POLLIN, 0}};
-    ::poll(waiting.data(), waiting.size(), changes < 0 ? kFolderPollMs : -1);
-    if (changes >= 0) tail.take_changes();
   }
 
   void take_events() {

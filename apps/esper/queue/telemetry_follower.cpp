@@ -1,12 +1,15 @@
 #include "esper/queue/telemetry_follower.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -21,7 +24,8 @@ namespace {
 using namespace leyline::literals;
 
 constexpr std::size_t kMostLineBytes = 16u << 20;
-constexpr off_t kMostOfEnd = 1 << 20;  // of a file that is there already
+constexpr auto kBetweenLooks = std::chrono::milliseconds(200);  // for a run folder
+constexpr off_t kMostOfEnd = 1 << 20;                           // of a file that is there already
 
 bool is_about_epoch(const leyline::TelemetryPacket& packet) {
   return std::ranges::any_of(packet.metrics,
@@ -59,9 +63,12 @@ bool TelemetryFollower::open_file() {
   return file_.is_open();
 }
 
+// Or deleted: a file that stays open keeps its folder, whose end is reported only then.
 bool TelemetryFollower::file_was_replaced() const {
   struct stat ours{}, named{};
-  if (::fstat(file_.number(), &ours) != 0 || ::stat(path_.c_str(), &named) != 0) return false;
+  if (::fstat(file_.number(), &ours) != 0) return false;
+  if (ours.st_nlink == 0) return true;
+  if (::stat(path_.c_str(), &named) != 0) return false;
   return ours.st_ino != named.st_ino || ours.st_dev != named.st_dev;
 }
 
@@ -97,19 +104,39 @@ void TelemetryFollower::take_line(const OnPacket& on_packet) {
   if (document && document->is_object()) on_packet(history::packet_from(*document));
 }
 
-int TelemetryFollower::changes() {
-  if (changes_.is_open()) return changes_.number();
-  base::Descriptor changes(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  constexpr auto kWritten = IN_MODIFY | IN_CREATE | IN_MOVED_TO;
-  if (changes.is_open() && ::inotify_add_watch(changes.number(), run_dir_.c_str(), kWritten) >= 0)
-    changes_ = std::move(changes);
-  return changes_.number();
+bool TelemetryFollower::wait(int other, base::Duration longest) {
+  const bool was_watched = changes_.is_open();
+  if (!was_watched && watch_folder()) return true;
+  const auto time = was_watched ? longest : std::min<base::Duration>(longest, kBetweenLooks);
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(time).count();
+  std::array waiting{pollfd{other, POLLIN, 0}, pollfd{changes_.number(), POLLIN, 0}};
+  const int ready = ::poll(waiting.data(), waiting.size(), static_cast<int>(ms));
+  if (was_watched) take_changes();
+  return ready > 0;
 }
 
+// False: there is no folder yet.
+bool TelemetryFollower::watch_folder() {
+  base::Descriptor changes(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  constexpr auto kWritten = IN_MODIFY | IN_CREATE | IN_MOVED_TO, kGone = IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF;
+  if (!changes.is_open() || ::inotify_add_watch(changes.number(), run_dir_.c_str(), kWritten | kGone) < 0) return false;
+  changes_ = std::move(changes);
+  return true;
+}
+
+// A folder that has gone is watched no more: another one may come in its place.
 void TelemetryFollower::take_changes() {
-  std::array<char, 4096> ignored{};
-  while (::read(changes_.number(), ignored.data(), ignored.size()) > 0) {
+  alignas(inotify_event) std::array<char, 4096> bytes{};
+  bool is_gone = false;
+  for (ssize_t got = 0; (got = ::read(changes_.number(), bytes.data(), bytes.size())) > 0;) {
+    for (std::size_t at = 0; at < static_cast<std::size_t>(got);) {
+      inotify_event event{};
+      std::memcpy(&event, bytes.data() + at, sizeof(event));
+      is_gone |= (event.mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED)) != 0;
+      at += sizeof(event) + event.len;
+    }
   }
+  if (is_gone) changes_.reset();
 }
 
 }  // namespace esper

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/descriptor.h"
+#include "base/quantity.h"
 #include "leyline/telemetry_packet.h"
 
 namespace esper {
@@ -20,12 +21,14 @@ class TelemetryFollower {
   // gives the newest packet about an epoch and what came after it, as far as the file's end has them.
   void read(const OnPacket& on_packet);
 
-  // For poll(2): readable once the folder has changed; -1: there is no folder yet. Then read() again.
-  int changes();
-  // Takes what poll(2) reported.
-  void take_changes();
+  // Waits until read() may have more, `other` is readable or the time has passed; -1: no such descriptor. False: the
+  // time has passed. The wait that begins to watch the folder returns at once: what was written before shows in no
+  // change. While there is no folder a wait takes a moment at most, and the next one looks for it again.
+  bool wait(int other, base::Duration longest);
 
  private:
+  bool watch_folder();
+  void take_changes();
   bool open_file();
   bool file_was_replaced() const;
   void skip_to_end();

@@ -7,14 +7,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <ranges>
-#include <utility>
 
-#include "base/clock.h"
-#include "base/text/json_fields.h"
-#include "base/text/json_struct.h"
 #include "base/text/standard_output.h"
+#include "esper/queue/change_lines.h"
 #include "esper/queue/job_events.h"
 #include "esper/queue/job_list.h"
 #include "esper/queue/job_requests.h"
@@ -119,51 +115,21 @@ int watch_on_terminal(const JobListOptions& options) {
   }
 }
 
-// What of a job is worth a line of its own.
-std::string outline(const json& job) {
-  return job_line(job) + " " + base::json_line(base::member(job, "priority")) +
-         base::json_line(base::member(job, "attempts"));
-}
-
-class ChangeLines {
- public:
-  explicit ChangeLines(const JobListOptions& options) : options_(options) {}
-
-  void take(const json& job) {
-    const auto id = base::number_at<std::int64_t>(job, "id").value_or(0);
-    const auto now = outline(job);
-    if (!is_wanted(job) || std::exchange(known_[id], now) == now) return;
-    if (options_.address.json) return print(base::json_line(job) + "\n");
-    const auto time = base::rfc3339(base::Clock().wall()).substr(0, 19);
-    print_line(time + "Z " + job_line(job));
-  }
-
- private:
-  bool is_wanted(const json& job) const {
-    const auto states = "," + options_.states + ",", state = "," + base::text_at(job, "state") + ",";
-    const bool has_state = options_.states.empty() || states.find(state) != std::string::npos;
-    const bool has_sweep = options_.sweep == 0 || base::number_at<std::int64_t>(job, "sweep") == options_.sweep;
-    return has_state && has_sweep && (options_.name.empty() || options_.name == base::text_at(job, "name"));
-  }
-
-  const JobListOptions& options_;
-  std::map<std::int64_t, std::string> known_;
-};
-
 int watch_in_lines(const JobListOptions& options) {
   JobEvents events(options.address);
   const QuitOnInterrupt quit(STDERR_FILENO, "");
   ChangeLines lines(options);
   const auto take_all = [&] {
     auto answer = listed_jobs(options, options.most());
-    for (const auto& job : answer.at("jobs")) lines.take(job);
+    lines.forget_others(answer.at("jobs"));
+    for (const auto& job : answer.at("jobs")) base::write_output(lines.line_of(job));
     return answer;
   };
   report_more(options, take_all());
   while (true) {
     const auto seen = events.next(std::chrono::hours(1));
     if (seen.kind == Kind::kMissed) take_all();
-    if (seen.kind == Kind::kJob) lines.take(seen.job);
+    if (seen.kind == Kind::kJob) base::write_output(lines.line_of(seen.job));
   }
 }
 

@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <optional>
-#include <ranges>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -44,13 +44,17 @@ base::Expected<JobFilter> filter_of(const Request& request) {
       filter.states = *states;
     } else if (name == "name") {
       filter.name = value;
+    } else if (name == "order") {
+      const auto order = base::from_name<JobOrder>(value);
+      if (!order) return base::failure("order: needs one of " + base::all_names<JobOrder>());
+      filter.order = *order;
     } else if (name == "limit" || name == "sweep") {
       const bool is_limit = name == "limit";
       const auto number = query_number(name, value, 1, is_limit ? kMostListed : kAnyNumber);
       if (!number) return base::failure(number.error());
       (is_limit ? filter.most : filter.sweep) = *number;
     } else {
-      return base::failure(unknown_parameter(name, "state, name, sweep, limit"));
+      return base::failure(unknown_parameter(name, "state, name, sweep, order, limit"));
     }
   }
   return filter;
@@ -92,10 +96,12 @@ Response JobRoutes::list(const Request& request) {
   ++filter->most;  // shows whether there are more
   filter->parts = JobParts::kWithoutForecast;
   auto jobs = store_.list(*filter);
+  const bool is_newest_last = filter->order == JobOrder::kNewest;
+  if (is_newest_last) std::ranges::reverse(jobs);  // what does not fit are the oldest
   UnfinishedJobs unfinished(store_.database());
-  std::vector<std::string> texts;  // the newest job first: what does not fit are the oldest
+  std::vector<std::string> texts;
   std::size_t bytes = 0;
-  for (Job& job : std::views::reverse(jobs)) {
+  for (Job& job : jobs) {
     if (texts.size() == most) break;
     job.reason = queue_.waiting_reason(job, unfinished);
     std::string text;
@@ -104,8 +110,9 @@ Response JobRoutes::list(const Request& request) {
     if (bytes > kMostListBytes) break;
     texts.push_back(std::move(text));
   }
+  if (is_newest_last) std::ranges::reverse(texts);
   Response response{.body = "{\"jobs\":["};
-  for (const std::string& text : std::views::reverse(texts)) {
+  for (const std::string& text : texts) {
     if (response.body.back() == '}') response.body += ',';
     response.body += text;
   }

@@ -38,16 +38,17 @@ bool ProgressFeed::look() {
   const auto running = store_.list({.states = {JobState::kRunning, JobState::kStopping}});
   std::erase_if(published_,
                 [&](const auto& entry) { return std::ranges::find(running, entry.first, &Job::id) == running.end(); });
+  reader_.keep(running);
   for (const Job& job : running) look_at(job);
   return !running.empty();
 }
 
 void ProgressFeed::look_at(const Job& job) {
-  std::uint64_t& published = published_[job.id];
-  auto [progress, revision] = reader_.look(job, published);
-  // What was forgotten begins anew.
-  if (revision < published) progress = reader_.look(job).progress;
-  if (revision != std::exchange(published, revision)) listeners_.publish(progress);
+  auto& published = published_[job.id];
+  const auto [progress, mark] = reader_.look(job, published);
+  const bool is_news = mark.revision > 0 && mark != published;
+  published = mark;
+  if (is_news) listeners_.publish(progress);
 }
 
 }  // namespace esper::jobs

@@ -4,7 +4,6 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <cstdint>
 #include <functional>
 #include <map>
 
@@ -37,7 +36,7 @@ class ProgressFeed {
   const Listeners listeners_;
   boost::asio::steady_timer timer_;
   bool is_awake_ = false;
-  std::map<JobId, std::uint64_t> published_;  // revisions, of the running jobs
+  std::map<JobId, ProgressMark> published_;  // of the running jobs
 };
 
 }  // namespace esper::jobs

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/file_system.h"
 #include "config/training_config.h"
@@ -30,27 +31,45 @@ std::string stamp_of(const runs::FolderReader::OpenFile& file) {
 
 }  // namespace
 
-ProgressReader::Look ProgressReader::look(const Job& job, std::uint64_t since) {
+ProgressReader::Look ProgressReader::look(const Job& job, const ProgressMark& since) {
   Run& run = run_of(job);
   try {
     read(run);
   } catch (const base::IoError&) {
     // It is about to be made, or is gone: what was read of it is all that there is.
   }
-  Look look{run.course.since(since), run.course.revision()};
+  const bool goes_on = since.reading == run.reading;
+  Look look{run.course.since(goes_on ? since.revision : 0), {run.reading, run.course.revision()}};
   look.progress.job = job.id;
   look.progress.planned_epochs = run.facts.planned_epochs;
   look.progress.metric = run.facts.metric;
   return look;
 }
 
+void ProgressReader::keep(const std::vector<Job>& running) {
+  kept_.clear();
+  for (const Job& job : running) kept_.insert(job.id);
+}
+
 ProgressReader::Run& ProgressReader::run_of(const Job& job) {
-  if (!runs_.contains(job.id) && runs_.size() >= kMostRuns)
-    runs_.erase(std::ranges::min_element(runs_, {}, [](const auto& entry) { return entry.second.last_used; }));
+  if (!runs_.contains(job.id)) forget_some();
   Run& run = runs_[job.id];
   run.folder = job.run_dir;
   run.last_used = ++looks_;
+  if (run.reading == 0) run.reading = looks_;
   return run;
+}
+
+// Makes room for one more, as far as that many are not kept.
+void ProgressReader::forget_some() {
+  const auto rank = [this](const auto& entry) {
+    return std::pair(kept_.contains(entry.first), entry.second.last_used);
+  };
+  while (runs_.size() >= kMostRuns) {
+    const auto next = std::ranges::min_element(runs_, {}, rank);
+    if (kept_.contains(next->first)) return;
+    runs_.erase(next);
+  }
 }
 
 void ProgressReader::read(Run& run) {

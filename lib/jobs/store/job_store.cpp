@@ -66,6 +66,17 @@ Job job_of(const Statement& row, JobParts parts = JobParts::kAll) {
   return job;
 }
 
+// As SQL: how jobs are chosen, and how those are listed.
+struct OrderTerms {
+  std::string_view chosen, listed;
+};
+OrderTerms terms_of(JobOrder order) {
+  constexpr std::string_view kByTurn = "state <> 'queued', priority DESC, id", kByEnd = "ended_ms DESC, id DESC";
+  if (order == JobOrder::kBegin) return {kByTurn, kByTurn};
+  if (order == JobOrder::kEnded) return {kByEnd, kByEnd};
+  return {"id DESC", "id"};
+}
+
 std::string reason_to_hold(const Submission& submission) {
   if (!submission.hold) return "";
   return submission.sweep == 0 ? "submitted with --hold" : "waits for its turn in its sweep";
@@ -193,10 +204,12 @@ std::optional<Job> JobStore::find(JobId id) {
 std::vector<Job> JobStore::list(const JobFilter& filter) {
   std::vector<std::string_view> names;
   for (const JobState state : filter.states) names.push_back(base::name_of(state));
+  const OrderTerms order = terms_of(filter.order);
   auto rows = database_.prepare(
       fmt::format("SELECT {0} FROM jobs WHERE id IN (SELECT id FROM jobs WHERE (?1 = '' OR name = ?1) AND "
-                  "(?2 = 0 OR sweep = ?2){1} ORDER BY id DESC LIMIT ?3) ORDER BY id",
-                  kColumns, names.empty() ? "" : fmt::format(" AND state IN ('{}')", fmt::join(names, "', '"))));
+                  "(?2 = 0 OR sweep = ?2){1} ORDER BY {2} LIMIT ?3) ORDER BY {3}",
+                  kColumns, names.empty() ? "" : fmt::format(" AND state IN ('{}')", fmt::join(names, "', '")),
+                  order.chosen, order.listed));
   rows.bind(filter.name).bind(filter.sweep).bind(filter.most);
   return read_all(rows, filter.parts);
 }

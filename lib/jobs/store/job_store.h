@@ -2,9 +2,12 @@
 // The jobs in the database. Nothing is kept in memory: what a method returns is what is on the disk, and what it wrote
 // is there when it returns. One thread. Methods throw DatabaseError; what they were to write is then not written.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/expected.h"
@@ -19,11 +22,24 @@ namespace esper::jobs {
 // How much of each job is read. A forecast takes as long as all the rest.
 enum class JobParts { kAll, kWithoutForecast };
 
+// Which jobs a list has where there are more than it may have, and how it orders them.
+enum class JobOrder {
+  kNewest,  // the newest ones, in the order of their ids
+  kBegin,   // those whose turn is next: queued ones before others, then higher priorities, then older ones
+  kEnded,   // those that ended last, the last one first
+};
+constexpr auto names(JobOrder) {
+  using O = JobOrder;
+  return std::array{std::pair{O::kNewest, std::string_view("newest")}, std::pair{O::kBegin, std::string_view("begin")},
+                    std::pair{O::kEnded, std::string_view("ended")}};
+}
+
 struct JobFilter {
   std::vector<JobState> states{};  // empty: any
   std::string name{};              // empty: any
   std::int64_t sweep = 0;          // 0: any
-  std::int64_t most = 10000;       // the newest ones
+  std::int64_t most = 10000;       // those that are first by `order`
+  JobOrder order = JobOrder::kNewest;
   JobParts parts = JobParts::kAll;
 };
 
@@ -47,7 +63,6 @@ class JobStore {
   // Whether it was made already for its token.
   bool knows(const Submission& submission);
   std::optional<Job> find(JobId id);
-  // In the order of their ids.
   std::vector<Job> list(const JobFilter& filter);
   // Those that are queued and whose jobs of `after` have succeeded: higher priorities first, then older ones.
   std::vector<Job> ready(std::int64_t most);

@@ -112,9 +112,10 @@ SweepRecord Sweeps::submit(const SweepSubmission& submission, const Asked& asked
       .submitted_ms = asked.at_ms,
       .uid = asked.uid};
   record.id = store_.insert(record, submission);
-  insert_jobs(record, loaded, submission, asked);
+  const auto made = insert_jobs(record, loaded, submission, asked);
   jobs_.note({asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}: {}", record.id, name)}, std::nullopt);
   transaction.commit();
+  changed_.insert(made.begin(), made.end());
   touch(record.id);
   return *store_.find(record.id);
 }
@@ -127,14 +128,15 @@ std::string Sweeps::free_run_dir(const std::string& wanted) {
   return free;
 }
 
-void Sweeps::insert_jobs(const SweepRecord& record, const Loaded& loaded, const SweepSubmission& submission,
-                         const Asked& asked) {
+std::vector<JobId> Sweeps::insert_jobs(const SweepRecord& record, const Loaded& loaded,
+                                       const SweepSubmission& submission, const Asked& asked) {
   const sweep::Sweep& sweep = loaded.sweep;
   const Turn turn = sweep.settings.method == sweep::Method::kHalving ? Turn::kIdle : Turn::kDue;
   const std::int64_t threads = sweep::read_with(sweep, {}).config.device.threads;
   Submission job{.folder = record.folder, .priority = submission.priority, .hold = true, .sweep = record.id};
   job.epochs = epochs_of_rung(sweep, 0);
   job.needs.gpus = submission.gpus;
+  std::vector<JobId> ids;
   for (std::size_t at = 0; at < loaded.configurations.size(); ++at) {
     job.needs.threads = threads_in(sweep, loaded.configurations[at], threads);
     for (std::size_t seed = 0; seed < sweep.seeds.size(); ++seed) {
@@ -142,8 +144,10 @@ void Sweeps::insert_jobs(const SweepRecord& record, const Loaded& loaded, const 
       job.run_dir = fmt::format("{}/{:04}-seed-{}", record.run_dir, at, sweep.seeds[seed]);
       const JobId made = jobs_.insert_trial(job, asked);
       store_.add_trial(record.id, {.job = made, .configuration = at, .seed = seed, .turn = turn});
+      ids.push_back(made);
     }
   }
+  return ids;
 }
 
 SweepReport Sweeps::report(SweepId id) {
@@ -178,7 +182,7 @@ base::Expected<SweepRecord> Sweeps::cancel(SweepId id, const Asked& asked) {
   store_.save_state(id, SweepState::kCancelled, asked.at_ms);
   jobs_.note({asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}", id)}, std::nullopt);
   transaction.commit();
-  changed_.insert(changed_.end(), changed.begin(), changed.end());
+  changed_.insert(changed.begin(), changed.end());
   return *store_.find(id);
 }
 
@@ -228,7 +232,7 @@ void Sweeps::drive_one(const SweepRecord& record, std::int64_t now_ms) {
     changed.insert(changed.end(), resumed.begin(), resumed.end());
   }
   transaction.commit();
-  changed_.insert(changed_.end(), changed.begin(), changed.end());
+  changed_.insert(changed.begin(), changed.end());
   if (const auto state = store_.state_of(record.id); state != record.state)
     nissa::log::info(fmt::format("sweep {} is {}", record.id, base::name_of(state)));
 }

@@ -42,7 +42,8 @@ class Sweeps {
  public:
   explicit Sweeps(JobStore& jobs) : jobs_(jobs), store_(jobs) {}
 
-  // Its jobs are there, held, when this returns; drive() lets them begin. `submission` is one that was checked.
+  // Its jobs are there, held, when this returns; drive() reports them and lets them begin. `submission` is one that was
+  // checked.
   SweepRecord submit(const SweepSubmission& submission, const Asked& asked);
   // The newest ones, in the order of their ids.
   std::vector<SweepRecord> list(std::int64_t most = kMostSweepsListed) { return store_.list(most); }
@@ -61,7 +62,7 @@ class Sweeps {
   void recover();
   // Something happened to a job of the sweep: it is due.
   void touch(SweepId id) { due_.insert(id); }
-  // Decides for the sweeps that are due. The jobs that were changed since the last call.
+  // Decides for the sweeps that are due. The jobs that were made or changed since the last call, each once.
   std::vector<Job> drive(std::int64_t now_ms);
   // Instead of JobStore::save(), for a job of a sweep whose attempt has ended and was settled. One that reached a rung
   // below the last one is paused rather than succeeded, or cancelled where it was stopped for that, and its result is
@@ -86,8 +87,8 @@ class Sweeps {
   std::vector<SweepTrial> all_trials_of(SweepId id, const Loaded& loaded);
   std::optional<SweepPlan> try_plan(SweepId id, const Loaded& loaded);  // none, with a warning: one is lost
   std::string free_run_dir(const std::string& wanted);
-  void insert_jobs(const SweepRecord& record, const Loaded& loaded, const SweepSubmission& submission,
-                   const Asked& asked);
+  std::vector<JobId> insert_jobs(const SweepRecord& record, const Loaded& loaded, const SweepSubmission& submission,
+                                 const Asked& asked);
   void drive_one(const SweepRecord& record, std::int64_t now_ms);
   // The jobs that it changes. Within the caller's transaction, as the next one.
   std::vector<JobId> take_steps(const SweepRecord& record, const Loaded& loaded, std::int64_t now_ms);
@@ -99,7 +100,7 @@ class Sweeps {
   SweepStore store_;
   std::map<SweepId, Shared> loaded_;  // of some: read again where they are not there
   std::set<SweepId> due_;
-  std::vector<JobId> changed_;
+  std::set<JobId> changed_;
 };
 
 }  // namespace esper::jobs

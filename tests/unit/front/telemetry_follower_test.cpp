@@ -1,6 +1,7 @@
 #include "esper/queue/telemetry_follower.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -12,6 +13,7 @@ namespace esper::test::telemetry_follower_test {
 
 using namespace esper;
 using namespace esper::leyline::literals;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -63,6 +65,38 @@ TEST_CASE("a file that is replaced is read to its end, then the next one") {
   std::filesystem::rename(run.path, run.folder / "telemetry-000001.jsonl");
   run.write(epoch_packet(3));
   CHECK(run.read() == "2 3 ");
+}
+
+TEST_CASE("what comes between a read and the wait after it is not waited for") {
+  Run run;
+  run.write(epoch_packet(1));
+  CHECK(run.read() == "1 ");
+  run.write(epoch_packet(2));
+  CHECK(run.tail.wait(-1, 0s));
+  CHECK(run.read() == "2 ");
+  CHECK(!run.tail.wait(-1, 0s));
+  run.write(epoch_packet(3));
+  CHECK(run.tail.wait(-1, 10s));
+  CHECK(run.read() == "3 ");
+}
+
+TEST_CASE("a run folder that is made again is followed again") {
+  Run run;
+  const auto run_dir = std::filesystem::path(run.path).parent_path();
+  run.write(epoch_packet(1));
+  CHECK(run.read() == "1 ");
+  CHECK(run.tail.wait(-1, 0s));
+  std::filesystem::remove_all(run_dir);
+  CHECK(run.tail.wait(-1, 10s));
+  do CHECK(run.read().empty());
+  while (run.tail.wait(-1, 0s));  // until there is none
+  std::filesystem::create_directories(run_dir);
+  run.write(epoch_packet(2));
+  CHECK(run.tail.wait(-1, 10s));
+  CHECK(run.read() == "2 ");
+  run.write(epoch_packet(3));
+  CHECK(run.tail.wait(-1, 10s));
+  CHECK(run.read() == "3 ");
 }
 
 TEST_CASE("of a large file only the end is read") {

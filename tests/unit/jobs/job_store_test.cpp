@@ -151,6 +151,28 @@ TEST_CASE("lists are filtered") {
   CHECK(room.store.count(JobState::kHeld) == 1);
 }
 
+TEST_CASE("a list has the newest jobs, those whose turn is next, or those that ended last") {
+  StoreRoom room;
+  room.submit({.priority = 9, .hold = true});
+  for (const std::int64_t priority : {0, 3, 0, 3}) room.submit({.priority = priority});
+  const auto ids = [&](const JobFilter& filter) {
+    std::vector<JobId> found;
+    for (const Job& job : room.store.list(filter)) found.push_back(job.id);
+    return found;
+  };
+  CHECK(ids({.most = 2}) == std::vector<JobId>{4, 5});
+  CHECK(ids({.most = 3, .order = JobOrder::kBegin}) == std::vector<JobId>{3, 5, 2});
+  CHECK(ids({.order = JobOrder::kBegin}) == std::vector<JobId>{3, 5, 2, 4, 1});
+  for (const auto& [id, ended_ms] : {std::pair{2, 30}, std::pair{3, 20}, std::pair{4, 40}, std::pair{5, 20}}) {
+    Job job = *room.store.find(id);
+    job.state = JobState::kCancelled;
+    job.ended_ms = ended_ms;
+    room.store.save(job);
+  }
+  CHECK(ids({.states = {JobState::kCancelled}, .order = JobOrder::kEnded}) == std::vector<JobId>{4, 2, 5, 3});
+  CHECK(ids({.states = {JobState::kCancelled}, .most = 2, .order = JobOrder::kEnded}) == std::vector<JobId>{4, 2});
+}
+
 TEST_CASE("the order of jobs is that of their submission, also where the clock is set back between them") {
   StoreRoom room;
   for (const std::int64_t at_ms : {5000, 100, 3000}) {

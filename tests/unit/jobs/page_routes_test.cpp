@@ -111,6 +111,13 @@ TEST_CASE("its schemas have the members and values that the daemon reads and wri
   CHECK(values(schemas.at("SeedProgress").at("properties").at("stage")) == values_of<leyline::Stage>());
 }
 
+TEST_CASE("its orders of lists are those that the daemon takes") {
+  Names orders;
+  for (const auto& parameter : document()["paths"]["/v1/jobs"]["get"]["parameters"])
+    if (parameter["name"] == "order") orders = parameter["schema"]["enum"].get<Names>();
+  CHECK(orders == values_of<jobs::JobOrder>());
+}
+
 TEST_CASE("each response always has the members that its schema requires") {
   const json schemas = document()["components"]["schemas"];
   for (const auto& [name, members] :

@@ -44,6 +44,14 @@ struct FeedRoom {
   }
 };
 
+std::string large_epoch_line(std::uint32_t epoch) {
+  std::string more;
+  for (int i = 0; i < 1000; ++i)
+    more += R"({"name":"tolaria.ledger.share","value":0.123456789,"unit":"ratio","attributes":{"owner":"forward"}},)";
+  std::string line = epoch_line(epoch, 1);
+  return line.insert(line.find("\"metrics\":[") + 11, more);
+}
+
 }  // namespace
 
 TEST_CASE("while someone listens, what changed of running jobs is published, and only that") {
@@ -59,6 +67,24 @@ TEST_CASE("while someone listens, what changed of running jobs is published, and
   room.pass(2200ms);
   REQUIRE(room.published.size() == 2);
   CHECK(room.published[1].epoch == std::vector<std::int64_t>{2});
+}
+
+TEST_CASE("of more running jobs than are kept otherwise, each epoch is published once") {
+  FeedRoom room;
+  const auto longest = room.running("longest");
+  for (std::uint32_t epoch = 2; epoch <= 50; ++epoch)
+    append(longest.run_dir + "/telemetry.jsonl", large_epoch_line(epoch));  // more than one look reads
+  for (std::size_t other = 1; other < jobs::ProgressReader::kMostRuns + 6; ++other)
+    room.running("other" + std::to_string(other));
+  room.feed.wake();
+  room.pass(1200ms);
+  REQUIRE(room.published.size() == jobs::ProgressReader::kMostRuns + 6);
+  room.published.clear();
+  append(longest.run_dir + "/telemetry.jsonl", large_epoch_line(51));
+  room.pass(1200ms);
+  REQUIRE(room.published.size() == 1);
+  CHECK(room.published[0].job == longest.id);
+  CHECK(room.published[0].epoch == std::vector<std::int64_t>{51});
 }
 
 TEST_CASE("without running jobs there is no timer, until one runs") {

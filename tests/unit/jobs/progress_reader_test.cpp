@@ -29,6 +29,11 @@ struct RunRoom {
   }
 };
 
+void look_at_others(ProgressReader& reader) {
+  for (jobs::JobId other = 100; other < 100 + 2 * static_cast<jobs::JobId>(ProgressReader::kMostRuns); ++other)
+    reader.look({.id = other, .run_dir = "/nowhere"});
+}
+
 }  // namespace
 
 TEST_CASE("a run that is not there yet has no epochs, and then what its folder shows") {
@@ -42,7 +47,7 @@ TEST_CASE("a run that is not there yet has no epochs, and then what its folder s
   CHECK(look.progress.planned_epochs == 12);
   CHECK(look.progress.metric == "accuracy");
   room.add(epoch_line(2, 1));
-  CHECK(room.reader.look(room.job, look.revision).progress.epoch == std::vector<std::int64_t>{2});
+  CHECK(room.reader.look(room.job, look.mark).progress.epoch == std::vector<std::int64_t>{2});
 }
 
 TEST_CASE("what was read stays when the folder goes") {
@@ -58,11 +63,25 @@ TEST_CASE("the runs that were asked for least recently are forgotten") {
   RunRoom room;
   room.add_config(3);
   room.add(epoch_line(1, 2));
-  const auto revision = room.reader.look(room.job).revision;
-  for (jobs::JobId other = 100; other < 100 + 2 * static_cast<jobs::JobId>(ProgressReader::kMostRuns); ++other)
-    room.reader.look({.id = other, .run_dir = "/nowhere"});
-  CHECK(room.reader.look(room.job).revision == revision);  // read anew
-  CHECK(room.reader.look(room.job).progress.epochs == 1);
+  const auto mark = room.reader.look(room.job).mark;
+  look_at_others(room.reader);
+  const auto again = room.reader.look(room.job, mark);
+  CHECK(again.mark != mark);  // read anew
+  CHECK(again.progress.epoch == std::vector<std::int64_t>{1});
+}
+
+TEST_CASE("a run that is kept is not forgotten, and one that is not kept any more is") {
+  RunRoom room;
+  room.add_config(3);
+  room.add(epoch_line(1, 2));
+  const auto mark = room.reader.look(room.job).mark;
+  room.reader.keep({room.job});
+  look_at_others(room.reader);
+  CHECK(room.reader.look(room.job, mark).mark == mark);
+  CHECK(room.reader.look(room.job, mark).progress.epoch.empty());
+  room.reader.keep({});
+  look_at_others(room.reader);
+  CHECK(room.reader.look(room.job).mark != mark);
 }
 
 // Prints what looks take; the limits only find what is many times as slow.
@@ -80,15 +99,15 @@ TEST_CASE("a run of 10,000 epochs is read in milliseconds, and read on in less")
     text += line;
   }
   room.add(text);
-  const auto timed = [&](std::uint64_t since) {
+  const auto timed = [&] {
     const std::clock_t began = std::clock();  // of this process: the machine may be busy
-    room.reader.look(room.job, since);
+    room.reader.look(room.job);
     return 1000.0 * static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC;
   };
-  const double first_ms = timed(0);
-  const double again_ms = timed(0);
+  const double first_ms = timed();
+  const double again_ms = timed();
   room.add(epoch_line(10'001, 1));
-  const double more_ms = timed(0);
+  const double more_ms = timed();
   WARN("line of " << text.size() / 10'000 << " bytes; first look " << first_ms << " ms, again " << again_ms
                   << " ms, one epoch more " << more_ms << " ms");
   const auto look = room.reader.look(room.job).progress;

@@ -482,6 +482,22 @@ TEST_CASE("a sweep that is held begins when its user lets it") {
   CHECK(!room.sweeps.resume(1, kAsked));
 }
 
+TEST_CASE("the jobs of a new sweep are reported once, also those that do not begin") {
+  SweepRoom room;
+  room.submit(kGrid, {.hold = true});
+  const auto held = room.sweeps.drive(7);
+  CHECK(held.size() == 4);
+  for (const Job& job : held) CHECK(job.state == S::kHeld);
+  CHECK(room.sweeps.drive(7).empty());
+  REQUIRE(room.sweeps.resume(1, kAsked));
+  CHECK(room.sweeps.drive(7).size() == 4);
+  room.submit(kGrid + "max_running: 1\n");
+  const auto made = room.sweeps.drive(7);
+  REQUIRE(made.size() == 4);
+  CHECK(made[0].state == S::kQueued);
+  CHECK(made[1].state == S::kHeld);
+}
+
 TEST_CASE("a job that is retried makes its sweep active again") {
   SweepRoom room;
   room.submit("config: run.yaml\nparameters: {training.optimizer.lr: [0.1]}\n");

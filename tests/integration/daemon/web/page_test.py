@@ -43,6 +43,10 @@ with LiveDaemon(esper) as daemon, Browser() as browser:
     for word in ("waits-for-the-first", "held-back", "queued", "held"):
         assert word in browser.value(text_of("queue")), word
     assert "succeeded" in browser.value(text_of("ended"))
+    next_one = browser.value("document.querySelector('#queue tbody .name').innerText")
+    assert next_one == "waits-for-the-first", f"the queue begins with {next_one}"
+    labels = browser.value("[2.3011, 2.3015, 2.3020, 2.3024].map(value => axis_label(value, .0004, false)).join(' ')")
+    assert labels == "2.30110 2.30150 2.30200 2.30240", labels
 
     # Live: a job that is submitted now comes without a reload, and the curve goes on.
     points = browser.value("document.querySelector('#running polyline.training').points.numberOfItems")
@@ -50,6 +54,15 @@ with LiveDaemon(esper) as daemon, Browser() as browser:
     browser.wait_for(text_of("queue") + ".includes('submitted-now')")
     browser.wait_for(f"document.querySelector('#running polyline.training').points.numberOfItems > {points}")
     browser.wait_for("document.querySelectorAll('#running tbody tr').length > 0", 300)  # seeds
+
+    # What cannot be read is said, and read again.
+    browser.value("window.answering = window.fetch, window.fetch = (path, options) =>"
+                  " path.startsWith('/v1/jobs?') ? Promise.reject(new Error('refused')) : window.answering(path, options), 0")
+    daemon.submit(config, "--name", "submitted-meanwhile", "--hold")
+    browser.wait_for(text_of("connection") + ".includes('not up to date: refused')")
+    browser.value("window.fetch = window.answering, 0")
+    browser.wait_for(text_of("connection") + " === 'live'")
+    browser.wait_for(text_of("queue") + ".includes('submitted-meanwhile')")
 
     browser.look(pictures / "page_light.png", 1100, "light")
     browser.look(pictures / "page_dark_narrow.png", 400, "dark")

@@ -1,0 +1,97 @@
+#include "jobs/api/job_routes.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "jobs/api/sweep_routes.h"
+#include "jobs/database/schema.h"
+#include "support/temporary_folder.h"
+
+namespace esper::test::job_routes_test {
+
+using namespace esper;
+using namespace esper::jobs;
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+
+namespace {
+
+struct Routes {
+  test::TemporaryFolder folder;
+  boost::asio::io_context loop;
+  JobStore store{open_database(folder / "jobs.db")};
+  Sweeps sweeps{store};
+  std::vector<Job> changed;  // what clients hear of
+  QueueSetup setup{.attempts = {folder / "jobs", "/bin/false", {}, 1 << 20}, .restarts = {}, .scheduler = {}};
+  Queue queue{loop, store, sweeps, setup, [this](const Job& job) { changed.push_back(job); }};
+  JobRoutes job_routes{store, queue};
+  SweepRoutes sweep_routes{store, sweeps, queue};
+  Router router;
+
+  Routes() {
+    job_routes.add_to(router);
+    sweep_routes.add_to(router);
+  }
+  http::Response ask(const std::string& method, const std::string& path, const json& body = nullptr,
+                     std::map<std::string, std::string> query = {}) {
+    http::Request request;
+    request.method = method;
+    request.path = path;
+    request.query = std::move(query);
+    if (!body.is_null()) request.body = body.dump();
+    return router.answer(request);
+  }
+  void submit(std::int64_t priority) {
+    const json body{
+        {"name", "digits"}, {"folder", "/"},       {"runs_dir", folder / "runs"}, {"config", "seed: 1\nepochs: 3\n"},
+        {"hold", true},     {"priority", priority}};
+    const auto response = ask("POST", "/v1/jobs", body);
+    CAPTURE(response.body);
+    REQUIRE(response.status == 201);
+  }
+  // With `more` as the last one.
+  json listed(const std::string& order, const std::string& limit) {
+    const auto answer = json::parse(ask("GET", "/v1/jobs", nullptr, {{"order", order}, {"limit", limit}}).body);
+    json ids = json::array();
+    for (const auto& job : answer.at("jobs")) ids.push_back(job.at("id"));
+    ids.push_back(answer.at("more"));
+    return ids;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what a list of jobs leaves out is at the end of its order") {
+  Routes routes;
+  for (const std::int64_t priority : {0, 5, 0}) routes.submit(priority);
+  CHECK(routes.listed("newest", "2") == json{2, 3, true});
+  CHECK(routes.listed("begin", "2") == json{2, 1, true});
+  CHECK(routes.listed("begin", "3") == json{2, 1, 3, false});
+  REQUIRE(routes.ask("POST", "/v1/jobs/1/cancel").status == 200);
+  CHECK(routes.listed("ended", "1") == json{1, true});
+}
+
+TEST_CASE("an order that is none is refused with those that there are") {
+  Routes routes;
+  const auto refused = routes.ask("GET", "/v1/jobs", nullptr, {{"order", "random"}});
+  CHECK(refused.status == 400);
+  CHECK_THAT(refused.body, ContainsSubstring("newest, begin, ended"));
+}
+
+TEST_CASE("clients hear of the jobs of a sweep that is held") {
+  Routes routes;
+  const json sweep{
+      {"sweep", "name: rates\nconfig: run.yaml\nseeds: [1]\nparameters: {training.optimizer.lr: [0.1, 0.2]}\n"},
+      {"run_file", "epochs: 9\n"},
+      {"folder", routes.folder.path()},
+      {"runs_dir", routes.folder / "runs"},
+      {"hold", true}};
+  const auto response = routes.ask("POST", "/v1/sweeps", sweep);
+  CAPTURE(response.body);
+  REQUIRE(response.status == 201);
+  routes.loop.poll();
+  REQUIRE(routes.changed.size() == 2);
+  CHECK(routes.changed[0].state == JobState::kHeld);
+}
+
+}  // namespace esper::test::job_routes_test
