@@ -1,7 +1,7 @@
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
-#include <utility>
 
 #include "base/error.h"
 #include "esper/bench_daemon/bench_daemon.h"
@@ -21,55 +21,54 @@ struct BenchCommand : BenchOptions {
   bool rounds_given = false;
 };
 
+struct GivenFlag {
+  bool is_given;
+  const char* name;
+};
+
+void refuse_given(std::span<const GivenFlag> flags, const std::string& where) {
+  for (const auto& [is_given, name] : flags) {
+    if (is_given) throw base::Error(base::ExitCode::kConfig, std::string(name) + " does not apply to " + where);
+  }
+}
+
 // That scenario is one run, and a run is in one lane.
 void refuse_for_growth(const BenchCommand& options, const Comparison& comparison) {
   if (!is_growth(comparison) || options.counts) return;
-  const char* flag = options.lanes              ? "--lanes"
-                     : !options.peer.empty()    ? "--peer"
-                     : !options.against.empty() ? "--against"
-                                                : nullptr;
-  if (flag == nullptr) return;
-  throw base::Error(base::ExitCode::kConfig, std::string(flag) +
-                                                 " does not apply to scenario growth, which measures one run in its "
-                                                 "step.lane; for another lane: --set step.lane=NAME");
+  const GivenFlag given[] = {{options.lanes.has_value(), "--lanes"},
+                             {!options.peer.empty(), "--peer"},
+                             {!options.against.empty(), "--against"}};
+  refuse_given(given,
+               "scenario growth, which measures one run in its step.lane; for another lane: --set step.lane=NAME");
 }
 
 // That scenario measures the policy network and runs that it decides, in no other lane than step.lane.
 void refuse_for_policy(const BenchCommand& options, const Comparison& comparison) {
   if (!is_policy(comparison)) return;
-  const std::pair<bool, const char*> given[] = {{options.lanes.has_value(), "--lanes"},
-                                                {!options.compile_mode.empty(), "--compile-mode"},
-                                                {options.compile_dynamic, "--compile-dynamic"},
-                                                {options.compile_warmup_steps.has_value(), "--compile-warmup-steps"},
-                                                {options.enable_graphs, "--enable-graphs"},
-                                                {options.graph_warmup_batches.has_value(), "--graph-warmup-batches"},
-                                                {options.counts, "--counts"},
-                                                {options.precision_drift, "--precision-drift"},
-                                                {!options.against.empty(), "--against"},
-                                                {!options.output_dir.empty(), "--output-dir"}};
-  for (const auto& [is_given, flag] : given) {
-    if (!is_given) continue;
-    throw base::Error(base::ExitCode::kConfig,
-                      std::string(flag) +
-                          " does not apply to scenario policy, which measures the policy network and "
-                          "the runs that it decides, in their step.lane; without a compiler: "
-                          "--no-compile; for another lane: --set step.lane=NAME");
-  }
+  const GivenFlag given[] = {{options.lanes.has_value(), "--lanes"},
+                             {!options.compile_mode.empty(), "--compile-mode"},
+                             {options.compile_dynamic, "--compile-dynamic"},
+                             {options.compile_warmup_steps.has_value(), "--compile-warmup-steps"},
+                             {options.enable_graphs, "--enable-graphs"},
+                             {options.graph_warmup_batches.has_value(), "--graph-warmup-batches"},
+                             {options.counts, "--counts"},
+                             {options.precision_drift, "--precision-drift"},
+                             {!options.against.empty(), "--against"},
+                             {!options.output_dir.empty(), "--output-dir"}};
+  refuse_given(given,
+               "scenario policy, which measures the policy network and the runs that it decides, in their step.lane; "
+               "without a compiler: --no-compile; for another lane: --set step.lane=NAME");
 }
 
 // That scenario measures the queue's process, and a training through it, in its step.lane.
 void refuse_for_daemon(const BenchCommand& options) {
-  const std::pair<bool, const char*> given[] = {{options.lanes.has_value(), "--lanes"},
-                                                {!options.peer.empty(), "--peer"},
-                                                {options.counts, "--counts"},
-                                                {options.precision_drift, "--precision-drift"},
-                                                {!options.against.empty(), "--against"},
-                                                {!options.output_dir.empty(), "--output-dir"}};
-  for (const auto& [is_given, flag] : given) {
-    if (!is_given) continue;
-    throw base::Error(base::ExitCode::kConfig,
-                      std::string(flag) + " does not apply to scenario daemon, which measures the queue's process");
-  }
+  const GivenFlag given[] = {{options.lanes.has_value(), "--lanes"},
+                             {!options.peer.empty(), "--peer"},
+                             {options.counts, "--counts"},
+                             {options.precision_drift, "--precision-drift"},
+                             {!options.against.empty(), "--against"},
+                             {!options.output_dir.empty(), "--output-dir"}};
+  refuse_given(given, "scenario daemon, which measures the queue's process");
 }
 
 int measure_daemon(const BenchCommand& options, const BenchRequest& request) {

@@ -1,8 +1,8 @@
-#include <charconv>
 #include <filesystem>
 #include <set>
 
 #include "base/clock.h"
+#include "base/parse_number.h"
 #include "esper/engine_loader.h"
 #include "esper/front.h"
 #include "esper/permitted_changes.h"
@@ -31,10 +31,9 @@ bool is_step_of_run(const std::string& folder) {
 // "RUN@STEP"; the folder's own name may hold an @.
 void read_origin(const std::string& origin, ForkRequest& fork) {
   const auto at = origin.rfind('@');
-  const char* const end = origin.data() + origin.size();
   const bool parted = at != std::string::npos && at > 0 && !is_step_of_run(origin.substr(0, at));
-  const auto read = parted ? std::from_chars(origin.data() + at + 1, end, fork.step) : std::from_chars_result{};
-  if (!parted || read.ec != std::errc() || read.ptr != end || fork.step < 0) {
+  if (parted) fork.step = base::parse_number<std::int64_t>(std::string_view(origin).substr(at + 1)).value_or(-1);
+  if (!parted || fork.step < 0) {
     throw base::Error(
         base::ExitCode::kConfig,
         "\"" + origin +

@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <utility>
 
+#include "base/parse_number.h"
 #include "base/text/printable.h"
 #include "nissa/log.h"
 
@@ -18,10 +18,8 @@ bool is_whole_number_in(std::string_view text, std::int64_t least, std::int64_t 
   if (text.starts_with('+')) text.remove_prefix(1);
   const auto digits = text.substr(text.starts_with('-') ? 1 : 0);
   if (digits.size() > 1 && digits.starts_with('0')) return false;
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  return read.ec == std::errc() && read.ptr == end && value >= least && value <= most;
+  const auto value = base::parse_number<std::int64_t>(text);
+  return value && *value >= least && *value <= most;
 }
 
 }  // namespace

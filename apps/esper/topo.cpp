@@ -1,11 +1,11 @@
 // `esper topo`: what a run's journal shows of its growth.
 #include <fmt/core.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/parse_number.h"
 #include "base/text/joined.h"
 #include "base/text/printable.h"
 #include "esper/front.h"
@@ -105,10 +105,8 @@ int log(const TopoOptions& options) {
 }
 
 std::int64_t step_in(const std::string& text) {
-  std::int64_t step = -1;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, step);
-  if (read.ec != std::errc() || read.ptr != end || step < 0) {
+  const std::int64_t step = base::parse_number<std::int64_t>(text).value_or(-1);
+  if (step < 0) {
     throw base::Error(base::ExitCode::kConfig,
                       fmt::format("\"{}\" is not a step: optimizer steps are counted from 0 to {}", text, INT64_MAX));
   }

@@ -2,12 +2,12 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <map>
 #include <mutex>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 
 namespace esper::base::fault {
 namespace internal {
@@ -39,10 +39,9 @@ State& state() {
 }
 
 std::uint64_t number(std::string_view text, std::string_view entry) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value == 0) fail(entry);
-  return value;
+  const auto value = parse_number<std::uint64_t>(text);
+  if (!value || *value == 0) fail(entry);
+  return *value;
 }
 
 void arm_entry(std::string_view entry, Points& points) {

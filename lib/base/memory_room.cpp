@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "base/cgroup.h"
+#include "base/parse_number.h"
 
 // Formats: proc(5) for /proc/self/status and meminfo; the kernel's admin-guide/cgroup-v2.rst and
 // cgroup-v1/memory.rst.
@@ -29,10 +29,8 @@ void lower(MemoryRoom& room, std::int64_t bytes, const std::string& limit) {
 
 // Nothing for "max", and for a number beyond 63 bits.
 std::optional<std::int64_t> whole_number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end == text.data() || value < 0) return std::nullopt;
-  return value;
+  const auto value = parse_number<std::int64_t>(text);
+  return value && *value >= 0 ? value : std::nullopt;
 }
 
 std::optional<std::int64_t> number_in(const fs::path& file) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <span>
 
+#include "base/text/ascii.h"
 #include "base/text/joined.h"
 #include "data/adopt.h"
 #include "data/files/image_decode.h"
@@ -23,15 +24,10 @@ using leyline::SampleKind;
 constexpr std::size_t kImagesAtOnce = 256;
 constexpr std::size_t kProblemsNamed = 20;
 
-std::string lower(std::string text) {
-  for (auto& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
-}
-
 enum class FileKind { kImage, kArray, kTable, kUnknown };
 
 FileKind kind_of(const fs::path& file) {
-  const auto name = lower(file.filename().string());
+  const auto name = base::lower_case(file.filename().string());
   const auto ends = [&](const char* ending) { return name.ends_with(ending); };
   if (ends(".png") || ends(".jpg") || ends(".jpeg")) return FileKind::kImage;
   if (ends(".npy")) return FileKind::kArray;

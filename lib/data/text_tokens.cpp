@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
 #include <sstream>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "base/text/joined.h"
 #include "base/text/printable.h"
 #include "base/text/utf8.h"
@@ -48,10 +48,8 @@ std::vector<std::int64_t> TextTokens::of_text(const std::string& text) const {
 }
 
 std::int64_t TextTokens::of_number(const std::string& word) const {
-  std::int64_t token = -1;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), token);
-  const bool whole = error == std::errc() && end == word.data() + word.size();
-  if (whole && token >= 0 && token < like_.shape.num_classes) return token;
+  const auto token = base::parse_number<std::int64_t>(word);
+  if (token && *token >= 0 && *token < like_.shape.num_classes) return *token;
   fail(fmt::format("{} is no token; the run was trained on tokens, whole numbers from 0 to {}", base::in_quotes(word),
                    like_.shape.num_classes - 1));
 }

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <new>
 #include <string_view>
 #include <system_error>
+
+#include "base/text/ascii.h"
 
 namespace esper::device {
 
@@ -31,9 +32,9 @@ constexpr std::array<std::string_view, 13> kWords = {"allocate memory",
                                                      "std::bad_array_new_length",
                                                      "could not create a primitive"};
 
-bool speaks_of_memory(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::ranges::any_of(kWords, [&](std::string_view words) { return text.find(words) != std::string::npos; });
+bool speaks_of_memory(const std::string& text) {
+  const std::string small = base::lower_case(text);
+  return std::ranges::any_of(kWords, [&](std::string_view words) { return small.find(words) != std::string::npos; });
 }
 
 // A thread's stack that could not be mapped comes as EAGAIN.

@@ -2,11 +2,11 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
 #include <filesystem>
 
 #include "base/error.h"
 #include "base/expected.h"
+#include "base/parse_number.h"
 #include "device/cuda_table.h"
 
 namespace esper::device {
@@ -20,11 +20,7 @@ int parse_cuda_index(std::string_view kind) {
   if (kind == "cuda") return 0;
   constexpr std::string_view kPrefix = "cuda:";
   int index = -1;
-  if (kind.substr(0, kPrefix.size()) == kPrefix) {
-    const auto digits = kind.substr(kPrefix.size());
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
-    if (error != std::errc() || end != digits.data() + digits.size()) index = -1;
-  }
+  if (kind.starts_with(kPrefix)) index = base::parse_number<int>(kind.substr(kPrefix.size())).value_or(-1);
   constexpr int kMostCards = 128;  // c10::DeviceIndex is 8 bits wide
   if (index < 0 || index >= kMostCards) {
     throw Error(ExitCode::kConfig, "device.kind: \"" + std::string(kind) + "\" is not one of auto, cpu, cuda, cuda:N");

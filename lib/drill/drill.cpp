@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <iterator>
 
 #include "base/error.h"
 #include "base/fault.h"
+#include "base/parse_number.h"
 #include "base/text/nearest.h"
 #include "config/fields/field_rows.h"
 #include "config/loading/section_reader.h"
@@ -65,12 +65,9 @@ base::Expected<ExpectedEvent> parse_expected_event(std::string_view entry) {
   ExpectedEvent event{std::string(entry.substr(0, at)), {}};
   if (!is_event(event.name)) return base::failure(fmt::format("no event has the name {}", event.name));
   if (at == std::string_view::npos) return event;
-  std::int64_t times = 0;
-  const auto count = entry.substr(at + 1);
-  const auto [end, error] = std::from_chars(count.data(), count.data() + count.size(), times);
-  if (error != std::errc{} || end != count.data() + count.size() || times < 1)
-    return base::failure(fmt::format("{}: after = comes how often, 1 or more", entry));
-  event.times = times;
+  const auto times = base::parse_number<std::int64_t>(entry.substr(at + 1));
+  if (!times || *times < 1) return base::failure(fmt::format("{}: after = comes how often, 1 or more", entry));
+  event.times = *times;
   return event;
 }
 

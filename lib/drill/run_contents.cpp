@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "base/text/json_struct.h"
 #include "drill/training_plan.h"
 #include "history/jsonl_reader.h"
@@ -58,10 +58,7 @@ constexpr std::array kOutcome{"epochs", "steps", "parameters", "train", "validat
 
 // 0: it does not say.
 std::uint32_t epoch_of(const json& attributes) {
-  const std::string text = attributes.value("epoch", "");
-  std::uint32_t epoch = 0;
-  std::from_chars(text.data(), text.data() + text.size(), epoch);
-  return epoch;
+  return base::parse_number<std::uint32_t>(attributes.value("epoch", "")).value_or(0);
 }
 
 // Of a packet about an epoch; 0: of another one.

@@ -31,8 +31,6 @@ struct DecisionLog {
   std::size_t given_up = 0;            // records of epochs that were trained again
   std::size_t damaged = 0;             // lines that were ignored
   std::vector<std::string> gaps;       // "line 7 of runs/a/decisions.jsonl was ignored: ..."
-
-  const leyline::DecisionProcess& process_of(const DecisionEntry& entry) const { return processes[entry.process]; }
 };
 
 // Throws base::Error{kConfig} where `run` is no run folder, Error{kData} where it has no log, and IoError.

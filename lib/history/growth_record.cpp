@@ -3,13 +3,13 @@
 #include <fmt/core.h>
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "base/names.h"
+#include "base/parse_number.h"
 #include "base/text/json_fields.h"
 
 namespace esper::history {
@@ -160,8 +160,9 @@ class PlainObject {
 
 template <class T>
 bool read_whole(std::string_view text, T& number) {
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  return read.ec == std::errc() && read.ptr == text.data() + text.size();
+  const auto read = base::parse_number<T>(text);
+  number = read.value_or(number);
+  return read.has_value();
 }
 
 // Almost all of a long journal are these: parsed without a document each. False for anything but the form in which

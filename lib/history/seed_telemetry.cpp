@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/parse_number.h"
 #include "base/text/json_fields.h"
 #include "history/jsonl_reader.h"
 #include "leyline/telemetry.h"
@@ -58,17 +58,10 @@ bool is_seed_metric(std::string_view metric) {
   return std::ranges::any_of(kOfSeed, names_it) || std::ranges::any_of(kOfRun, names_it);
 }
 
-template <class Number>
-std::optional<Number> number_in(const std::string& text) {
-  Number number = 0;
-  const auto end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
-  return number;
-}
-
 StructureSwap swap_of(const json& attributes) {
-  const auto number = [&](const char* name) { return number_in<double>(text_at(attributes, name)).value_or(0); };
+  const auto number = [&](const char* name) {
+    return base::parse_number<double>(text_at(attributes, name)).value_or(0);
+  };
   return {text_at(attributes, "lane"), text_at(attributes, "prepared") == "true", number("prepare_ms"),
           number("swap_us"), number("stall_ms")};
 }
@@ -85,7 +78,7 @@ class Reader {
       if (name == "tolaria.counterfactual_limited"_event.name()) take_limit(member(event, "attributes"));
     }
     const auto epoch =
-        number_in<std::uint32_t>(text_at(member(member(packet, "system_health"), "indicators"), "epoch"));
+        base::parse_number<std::uint32_t>(text_at(member(member(packet, "system_health"), "indicators"), "epoch"));
     if (!epoch) return;
     for (const auto& metric : member(packet, "metrics")) take_metric(metric, *epoch);
   }
@@ -115,13 +108,13 @@ class Reader {
   }
 
   void take_swap(const json& attributes) {
-    const auto step = number_in<std::int64_t>(text_at(attributes, "step"));
+    const auto step = base::parse_number<std::int64_t>(text_at(attributes, "step"));
     if (step && found.swaps.size() < kMostSwaps) found.swaps[*step] = swap_of(attributes);
   }
 
   void take_limit(const json& attributes) {
-    const auto epoch = number_in<std::uint32_t>(text_at(attributes, "epoch"));
-    const auto needed = number_in<double>(text_at(attributes, "needed"));
+    const auto epoch = base::parse_number<std::uint32_t>(text_at(attributes, "epoch"));
+    const auto needed = base::parse_number<double>(text_at(attributes, "needed"));
     const bool of_values = text_at(attributes, "omitted") == "Shapley values";
     if (epoch && needed && of_values && found.configurations_needed.size() < kMostEpochs) {
       found.configurations_needed[*epoch] = *needed;
@@ -129,7 +122,7 @@ class Reader {
   }
 
   void go_back(const json& attributes) {
-    const auto epoch = number_in<std::uint32_t>(text_at(attributes, "epoch"));
+    const auto epoch = base::parse_number<std::uint32_t>(text_at(attributes, "epoch"));
     if (!epoch) return;
     const auto forget = [&](ByEpoch& values) { values.erase(values.upper_bound(*epoch), values.end()); };
     for (const auto& [metric_name, values] : kOfRun) forget(found.*values);
@@ -137,7 +130,7 @@ class Reader {
     forget(found.configurations_needed);
     found.process_starts.erase(found.process_starts.upper_bound(*epoch), found.process_starts.end());
     found.process_starts.insert(*epoch);
-    const auto step = number_in<std::int64_t>(text_at(attributes, "step"));
+    const auto step = base::parse_number<std::int64_t>(text_at(attributes, "step"));
     if (step) found.swaps.erase(found.swaps.upper_bound(*step), found.swaps.end());
   }
 

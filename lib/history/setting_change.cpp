@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <optional>
 #include <thread>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "base/text/json_struct.h"
 #include "config/loading/live_settings.h"
 #include "storage/atomic_publish.h"
@@ -37,10 +37,8 @@ std::string accepted_path(const std::string& run) { return changes_folder(run) +
 std::optional<std::uint32_t> number_in(std::string_view name, std::string_view begin) {
   if (!name.starts_with(begin) || !name.ends_with(kEnd) || name.size() <= begin.size() + kEnd.size()) return {};
   const auto digits = name.substr(begin.size(), name.size() - begin.size() - kEnd.size());
-  std::uint32_t number = 0;
-  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  const bool whole = read.ec == std::errc() && read.ptr == digits.data() + digits.size();
-  return whole && number > 0 ? std::optional(number) : std::nullopt;
+  const auto number = base::parse_number<std::uint32_t>(digits);
+  return number && *number > 0 ? number : std::nullopt;
 }
 
 std::string named(const std::string& folder, std::string_view begin, std::uint32_t number) {

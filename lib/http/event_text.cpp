@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
 #include <utility>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "base/text/utf8.h"
 
 namespace esper::http {
@@ -73,9 +73,7 @@ void EventParser::take_field(std::string_view name, std::string_view value) {
   } else if (name == "event") {
     event_.name = value;
   } else if (name == "id") {
-    std::int64_t id = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), id);
-    if (error == std::errc() && end == value.data() + value.size()) event_.id = id;
+    if (const auto id = base::parse_number<std::int64_t>(value)) event_.id = *id;
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "base/text/ascii.h"
 #include "base/text/utf8.h"
 
 namespace esper::http {
@@ -80,9 +81,7 @@ base::Expected<Target> parse_target(std::string_view text) {
 std::string percent_encoded(std::string_view text) {
   std::string encoded;
   for (const char c : text) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                          c == '.' || c == '_' || c == '~';
-    if (is_plain)
+    if (base::is_alphanumeric_or(c, "-._~"))
       encoded += c;
     else
       encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));

@@ -2,8 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
-
+#include "base/parse_number.h"
 #include "base/text/printable.h"
 
 namespace esper::leyline {
@@ -12,9 +11,8 @@ base::Expected<BlueprintName> BlueprintName::parse(std::string_view text) {
   BlueprintName name{std::string(without_copies(text))};
   if (name.plain.size() == text.size()) return name;
   const std::string_view count = text.substr(name.plain.size() + 1);
-  const char* const end = count.data() + count.size();
-  const auto [stopped, error] = std::from_chars(count.data(), end, name.copies);
-  if (error != std::errc() || stopped != end || name.copies < 1 || name.copies > kMostCopies) {
+  name.copies = base::parse_number<decltype(name.copies)>(count).value_or(0);
+  if (name.copies < 1 || name.copies > kMostCopies) {
     return base::failure(fmt::format("in {}, {} is not a number of copies, 1 to {}; write it like copy_block*2",
                                      base::in_quotes(text), base::in_quotes(count), kMostCopies));
   }

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/parse_number.h"
 #include "leyline/telemetry.h"
 
 namespace esper::nissa {
@@ -31,9 +31,7 @@ Colour colour_for(ConsoleStyle style) {
 std::uint32_t epoch_of(const leyline::TelemetryPacket& packet) {
   const auto found = packet.system_health.indicators.find("epoch");
   if (found == packet.system_health.indicators.end()) return 0;
-  std::uint32_t epoch = 0;
-  std::from_chars(found->second.data(), found->second.data() + found->second.size(), epoch);
-  return epoch;
+  return base::parse_number<std::uint32_t>(found->second).value_or(0);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ using torch::jit::Stack;
 constexpr auto kKey = c10::DispatchKey::Fake;
 
 // The dispatcher calls a plain function.
-CallListener* current = nullptr;
+const CallHooks* current = nullptr;
 
 c10::DispatchKeySet below(c10::DispatchKeySet keys) {
   return keys & c10::after_func_keyset & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey);
@@ -26,18 +26,18 @@ void hear(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack)
     op.redispatchBoxed(below(keys), stack);
     return;
   }
-  CallListener* const listener = current;
+  const CallHooks* const hooks = current;
   const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
-  if (listener != nullptr) listener->before(op, *stack);
+  if (hooks != nullptr) hooks->before(hooks->listener, op, *stack);
   op.redispatchBoxed(below(keys), stack);
-  if (listener != nullptr) listener->after(op, *stack);
+  if (hooks != nullptr) hooks->after(hooks->listener, op, *stack);
 }
 
 }  // namespace
 
-CallWatch::CallWatch(CallListener& listener) : include_(kKey) {
+CallWatch::CallWatch(const CallHooks& hooks) : hooks_(hooks), include_(kKey) {
   ESPER_CHECK(current == nullptr, "two watches at once");
-  current = &listener;
+  current = &hooks_;
 }
 
 CallWatch::~CallWatch() { current = nullptr; }

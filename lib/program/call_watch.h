@@ -8,24 +8,33 @@
 
 namespace esper::program {
 
-class CallListener {
- public:
-  virtual ~CallListener() = default;
-  // The stack ends with the call's arguments; after it, with its results. Calls that the call or the
-  // listener itself makes are not reported.
-  virtual void before(const c10::OperatorHandle& op, const torch::jit::Stack& stack) = 0;
-  virtual void after(const c10::OperatorHandle& op, const torch::jit::Stack& stack) = 0;
+// What is called before and after each call. The stack ends with the call's arguments; after it, with its results.
+// Calls that the call or a hook itself makes are not reported.
+struct CallHooks {
+  using Hook = void (*)(void* listener, const c10::OperatorHandle& op, const torch::jit::Stack& stack);
+  void* listener;
+  Hook before, after;
 };
 
-// As long as it lives, the listener hears of the calls of this thread. One at a time in the process.
+// Of any class with before(op, stack) and after(op, stack); the listener outlives whoever holds its hooks.
+template <class Listener>
+CallHooks hooks_of(Listener& listener) {
+  using Op = c10::OperatorHandle;
+  using torch::jit::Stack;
+  return {&listener, [](void* it, const Op& op, const Stack& stack) { static_cast<Listener*>(it)->before(op, stack); },
+          [](void* it, const Op& op, const Stack& stack) { static_cast<Listener*>(it)->after(op, stack); }};
+}
+
+// As long as it lives, the hooks hear of the calls of this thread. One at a time in the process.
 class CallWatch {
  public:
-  explicit CallWatch(CallListener& listener);
+  explicit CallWatch(const CallHooks& hooks);
   ~CallWatch();
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
 
  private:
+  CallHooks hooks_;
   c10::impl::IncludeDispatchKeyGuard include_;
 };
 

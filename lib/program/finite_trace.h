@@ -3,10 +3,12 @@
 // walks back from a result to the call that made the first. Slow: every tensor of every call is read. Training thread.
 //
 //   FiniteTrace trace(named);
-//   { const CallWatch watch(trace);  train_step(...); }
+//   { const CallWatch watch(hooks_of(trace));  train_step(...); }
 //   const auto way = trace.way_to(loss);  // way.front() is where it began
 
 #include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/stack.h>
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +17,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "program/call_watch.h"
 #include "program/recorder.h"
 #include "program/tensor_range.h"
 
@@ -31,13 +32,13 @@ struct BadCall {
   std::string bad_input;
 };
 
-class FiniteTrace final : public CallListener {
+class FiniteTrace {
  public:
   // Before the step. named: what tensors are called in reports; the smallest that a tensor lies in names it.
   explicit FiniteTrace(std::vector<ExternalTensor> named);
 
-  void before(const c10::OperatorHandle& op, const torch::jit::Stack& stack) override;
-  void after(const c10::OperatorHandle& op, const torch::jit::Stack& stack) override;
+  void before(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
+  void after(const c10::OperatorHandle& op, const torch::jit::Stack& stack);
 
   // Of the step.
   std::int64_t num_calls() const { return num_calls_; }

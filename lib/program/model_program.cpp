@@ -6,6 +6,7 @@
 #include <bit>
 #include <nlohmann/json.hpp>
 
+#include "base/text/ascii.h"
 #include "program/ivalue.h"
 #include "program/value_storage.h"
 
@@ -201,10 +202,7 @@ bool is_recurrent(std::string_view operation) {
 
 bool is_tensor_name(std::string_view name) {
   constexpr std::size_t kLongest = 256;
-  const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-           c == '-';
-  };
+  const auto is_plain = [](char c) { return base::is_alphanumeric_or(c, "_.-"); };
   return !name.empty() && name.size() <= kLongest && std::ranges::all_of(name, is_plain);
 }
 

@@ -26,7 +26,7 @@ bool reads_device(const c10::OperatorHandle& op) {
   return name == "aten::_local_scalar_dense" || name == "aten::item";
 }
 
-class Recording final : public CallListener {
+class Recording {
  public:
   explicit Recording(std::span<const ExternalTensor> external_tensors)
       : external_tensors_(external_tensors), scratch_(external_tensors.size(), kNoValue) {
@@ -40,7 +40,7 @@ class Recording final : public CallListener {
   }
 
   // The arguments are named while the tensors are as the operator finds them.
-  void before(const c10::OperatorHandle& op, const Stack& stack) override {
+  void before(const c10::OperatorHandle& op, const Stack& stack) {
     if (refused()) return;
     try {
       if (reads_device(op)) throw Refusal{op.operator_name().name + " reads the device"};
@@ -52,7 +52,7 @@ class Recording final : public CallListener {
     }
   }
 
-  void after(const c10::OperatorHandle& op, const Stack& stack) override {
+  void after(const c10::OperatorHandle& op, const Stack& stack) {
     if (!refused()) add(op, std::move(arguments_), stack);
   }
 
@@ -245,7 +245,7 @@ class Recording final : public CallListener {
 base::Expected<Program> record(std::span<const ExternalTensor> external_tensors, const std::function<void()>& step) {
   Recording recording(external_tensors);
   {
-    const CallWatch watch(recording);
+    const CallWatch watch(hooks_of(recording));
     step();
   }
   if (recording.refused()) return base::failure(recording.refusal());

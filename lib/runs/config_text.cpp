@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
 #include "base/file_system.h"
 #include "base/hash.h"
+#include "base/parse_number.h"
 #include "base/text/digits_only.h"
 #include "base/text/printable.h"
 #include "config/fields/field_table.h"
@@ -45,10 +45,8 @@ bool is_real_field(const std::string& path) {
 bool is_whole(std::string_view value) { return base::digits_only(value.substr(value.front() == '-' ? 1 : 0)); }
 
 std::string real_json(std::string_view value) {
-  double number = 0;
-  const auto read = std::from_chars(value.data(), value.data() + value.size(), number);
-  const bool is_number = read.ec == std::errc() && read.ptr == value.data() + value.size();
-  return is_number ? json(number).dump() : std::string(value);
+  const auto number = base::parse_number<double>(value);
+  return number ? json(*number).dump() : std::string(value);
 }
 
 std::string list_json(std::string_view value, const std::string& path) {
@@ -157,20 +155,6 @@ std::string ConfigText::text_of(std::string_view path) const {
   }
   const json text = json::parse(value, nullptr, false);
   return text.is_string() ? text.get<std::string>() : std::string(value);
-}
-
-std::vector<std::pair<std::string, std::string>> ConfigText::fields() const {
-  std::vector<std::pair<std::string, std::string>> fields;
-  Path path;
-  for (const Line& line : lines_) {
-    path.move_to(key_of(line), line.indent);
-    if (line.value_size == 0) {
-      path.enter(line.indent);
-    } else {
-      fields.emplace_back(path.text(), value_in(line));
-    }
-  }
-  return fields;
 }
 
 std::string ConfigText::hash() const {

@@ -4,7 +4,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/expected.h"
@@ -21,8 +20,6 @@ class ConfigText {
   std::string_view value_of(std::string_view path) const;
   // The same without quotes where it has some.
   std::string text_of(std::string_view path) const;
-  // Paths and values in the order of the file.
-  std::vector<std::pair<std::string, std::string>> fields() const;
   // config::config_hash() of a configuration that was written so, by this version or an earlier one: 16 digits.
   std::string hash() const;
 

@@ -1,8 +1,8 @@
 #include "runs/run_reading.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/parse_number.h"
 #include "base/text/json_fields.h"
 #include "base/text/printable.h"
 #include "config/facts/metric_facts.h"
@@ -55,17 +55,12 @@ void take_entries(RunReading& reading) {
 
 template <class Number>
 std::optional<Number> number_in(const ConfigText& config, std::string_view path) {
-  const std::string_view text = config.value_of(path);
-  Number number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::optional(number) : std::nullopt;
+  return base::parse_number<Number>(config.value_of(path));
 }
 
 config::Metric metric_in(const ConfigText& config, std::string_view path, config::Metric standard) {
   return base::from_name<config::Metric>(config.value_of(path)).value_or(standard);
 }
-
-Goal goal_of(config::Metric metric) { return config::is_less_better(metric) ? Goal::kMinimize : Goal::kMaximize; }
 
 void take_config(RunReading& reading, const FolderReader& folder) {
   if (!has_file(reading, "config.yaml")) {
@@ -84,9 +79,9 @@ void take_config(RunReading& reading, const FolderReader& folder) {
   const auto metric = metric_in(*config, "training.metric", config::TrainingConfig().metric);
   const auto best = metric_in(*config, "checkpoint.best_metric", config::CheckpointConfig().best_metric);
   record.metric = base::name_of(metric);
-  record.goal = goal_of(metric);
+  record.goal = config::goal_of(metric);
   record.best_metric = base::name_of(best);
-  record.best_goal = goal_of(best);
+  record.best_goal = config::goal_of(best);
 }
 
 void take_summary(RunReading& reading, const FolderReader& folder) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/text/json_struct.h"
+#include "config/goal.h"
 
 namespace esper::runs {
 
@@ -30,10 +31,7 @@ constexpr auto names(RunState) {
                     std::pair{S::kDamaged, "damaged"}};
 }
 
-enum class Goal { kMaximize, kMinimize };
-constexpr auto names(Goal) {
-  return std::array{std::pair{Goal::kMaximize, "maximize"}, std::pair{Goal::kMinimize, "minimize"}};
-}
+using config::Goal;
 
 // Figures of one validation pass by name: "loss", "accuracy".
 struct Validation {

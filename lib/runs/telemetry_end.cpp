@@ -1,8 +1,8 @@
 #include "runs/telemetry_end.h"
 
 #include <array>
-#include <charconv>
 
+#include "base/parse_number.h"
 #include "base/text/json_fields.h"
 #include "config/training_config.h"
 #include "history/thin_line.h"
@@ -70,11 +70,7 @@ std::optional<RecordedEnd> end_in(std::string_view line) {
   for (const json& event : events) {
     if (text_at(event, "description") != name) continue;
     const json& attributes = base::member(event, "attributes");
-    const std::string code = text_at(attributes, "exit_code");
-    RecordedEnd end{std::nullopt, text_at(attributes, "reason")};
-    int number = 0;
-    if (std::from_chars(code.data(), code.data() + code.size(), number).ec == std::errc()) end.exit_code = number;
-    return end;
+    return RecordedEnd{base::parse_number<int>(text_at(attributes, "exit_code")), text_at(attributes, "reason")};
   }
   return std::nullopt;
 }
@@ -89,9 +85,8 @@ std::optional<Validation> epoch_in(std::string_view line) {
   std::string thin;
   const json packet = parse_line(history::thin_line(whole, is_figure, thin) ? thin : whole);
   const std::string epoch = text_at(base::member(base::member(packet, "system_health"), "indicators"), "epoch");
-  std::int64_t number = 0;
-  if (std::from_chars(epoch.data(), epoch.data() + epoch.size(), number).ec != std::errc()) return std::nullopt;
-  Validation found{number, {}};
+  Validation found{base::parse_number<std::int64_t>(epoch), {}};
+  if (!found.epoch) return std::nullopt;
   const json& metrics = base::member(packet, "metrics");
   if (!metrics.is_array()) return std::nullopt;
   for (const json& metric : metrics) {

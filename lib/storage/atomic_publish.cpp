@@ -4,11 +4,11 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <charconv>
 #include <string_view>
 
 #include "base/error.h"
 #include "base/fault.h"
+#include "base/parse_number.h"
 #include "storage/checksum.h"
 #include "storage/file_tools.h"
 
@@ -93,11 +93,8 @@ struct Leftover {
 Leftover leftover_of(std::string_view name) {
   const auto at = name.rfind(kTemporary);
   if (at == std::string_view::npos) return {};
-  const auto digits = name.substr(at + kTemporary.size());
-  pid_t pid = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), pid);
-  const bool whole = error == std::errc() && end == digits.data() + digits.size() && pid > 0;
-  return whole ? Leftover{name.substr(0, at), pid} : Leftover{};
+  const auto pid = base::parse_number<pid_t>(name.substr(at + kTemporary.size()));
+  return pid && *pid > 0 ? Leftover{name.substr(0, at), *pid} : Leftover{};
 }
 
 bool is_gone(pid_t pid) { return ::kill(pid, 0) < 0 && errno == ESRCH; }

@@ -20,9 +20,8 @@ class MovedAway {
 
   void set_replaced() { is_replaced_ = true; }
   // Removes it now, the entries named `last` of a folder after all others. Throws IoError; what is left then lies under
-  // aside().
+  // PATH.old-PID.
   void remove(const std::vector<std::string>& last = {});
-  const std::string& aside() const { return aside_; }
 
  private:
   base::FileSystem& files_;

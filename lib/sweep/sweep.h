@@ -11,6 +11,7 @@
 
 #include "base/text/problem.h"
 #include "config/field.h"
+#include "config/goal.h"
 #include "config/training_config.h"
 
 namespace esper::sweep {
@@ -27,10 +28,7 @@ constexpr auto names(Method) {
                     std::pair{Method::kHalving, "halving"}};
 }
 
-enum class Goal { kMaximize, kMinimize };
-constexpr auto names(Goal) {
-  return std::array{std::pair{Goal::kMaximize, "maximize"}, std::pair{Goal::kMinimize, "minimize"}};
-}
+using config::Goal;
 
 // Successive halving (halving.h).
 struct HalvingConfig {

@@ -16,7 +16,6 @@
 
 namespace esper::sweep {
 
-using base::ConfigError;
 using base::Problem;
 using config::YamlDocument;
 
@@ -109,9 +108,7 @@ class SweepFile {
   void take(const config::RunConfig& run) {
     if (!out_.problems.empty()) return;
     if (!is_given("metric")) settings_.metric = run.training.metric;
-    if (!is_given("goal")) {
-      settings_.goal = config::is_less_better(settings_.metric) ? Goal::kMinimize : Goal::kMaximize;
-    }
+    if (!is_given("goal")) settings_.goal = config::goal_of(settings_.metric);
     if (out_.sweep.seeds.empty()) out_.sweep.seeds = {run.seed};
     if (!is_given("halving.max_epochs")) settings_.halving.max_epochs = run.epochs;
     if (settings_.method == Method::kHalving) check_rungs();
@@ -193,12 +190,6 @@ LoadedSweep read_stored_sweep(const SweepTexts& texts, std::size_t most_checked)
   out.sweep.run_text = std::string(texts.run_file);
   SweepFile(out, kName, most_checked).read(config::parse_yaml(texts.sweep, kName));
   return out;
-}
-
-Sweep load_sweep(const std::string& path) {
-  LoadedSweep loaded = read_sweep(path);
-  if (!loaded.problems.empty()) throw ConfigError(std::move(loaded.problems));
-  return std::move(loaded.sweep);
 }
 
 }  // namespace esper::sweep

@@ -31,7 +31,4 @@ struct SweepTexts {
 // checked before, or are refused when their run begins.
 LoadedSweep read_stored_sweep(const SweepTexts& texts, std::size_t most_checked);
 
-// Throws base::ConfigError (exit 2) with all problems.
-Sweep load_sweep(const std::string& path);
-
 }  // namespace esper::sweep

@@ -10,7 +10,6 @@
 #include <ctime>
 
 #include "base/statistics.h"
-#include "kasmina/network/network_seeds.h"
 #include "kasmina/network/network_stacked.h"
 #include "support/grown_network.h"
 #include "tolaria/evaluation/stacked_validation.h"
@@ -60,7 +59,7 @@ class Passes {
  public:
   explicit Passes(const Case& c)
       : network_(tests::grown_network(c.grown, config::Composition::kAdd, {1, 1, 1, 1})),
-        plan_(kasmina::plan_stacked(network_->state(), configurations())) {
+        plan_(kasmina::plan_stacked(network_->state(), tests::all_on_and_off(*network_))) {
     constexpr int kBatches = 4;
     for (int i = 0; i < kBatches; ++i) {
       batches_.push_back({tests::inputs_of(c.grown.sample, c.batch), tests::targets_of(c.grown.sample, c.batch)});
@@ -74,17 +73,6 @@ class Passes {
   tolaria::StackedResult stacked() const { return tolaria::validate_stacked(each(), {*network_, plan_, kMaxRows}, {}); }
 
  private:
-  std::vector<kasmina::Configuration> configurations() const {
-    const auto seeds = kasmina::active_seeds(network_->state());
-    std::vector<kasmina::Configuration> all;
-    for (std::size_t on = 0; on < std::size_t{1} << seeds.size(); ++on) {
-      auto& configuration = all.emplace_back();
-      for (std::size_t i = 0; i < seeds.size(); ++i) {
-        if ((on >> i & 1) == 0) configuration[seeds[i]] = 0;
-      }
-    }
-    return all;
-  }
   tolaria::NextBatch each() const {
     return [this, next = std::size_t{0}]() mutable -> std::optional<step::Microbatch> {
       if (next == batches_.size()) return std::nullopt;

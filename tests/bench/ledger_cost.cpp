@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/ledger/ledger.h"
+#include "support/owner_times.h"
 
 namespace {
 
@@ -48,7 +49,7 @@ bool run(const Case& c) {
   for (int i = 0; i < kRounds; ++i) ns.push_back(c.measure(ledger, clock));
   std::sort(ns.begin(), ns.end());
   ledger.settle();
-  const bool right = sum_of(ledger.totals()) == ledger.wall();
+  const bool right = esper::test::sum_of(ledger.totals()) == ledger.wall();
   std::printf("{\"case\": \"%s\", \"min_ns\": %.2f, \"median_ns\": %.2f, \"sums_to_wall\": %s}\n", c.name, ns.front(),
               ns[kRounds / 2], right ? "true" : "false");
   return right;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdio>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -15,8 +14,7 @@
 #include "kasmina/network.h"
 #include "step/batch_statistics.h"
 #include "step/train_step.h"
-#include "storage/real_file_system.h"
-#include "storage/safetensors.h"
+#include "support/recorded_tensors.h"
 
 namespace esper::test::step_parity_test {
 
@@ -34,23 +32,9 @@ struct Recording {
   std::map<std::string, torch::Tensor> tensors;
 };
 
-torch::Tensor to_tensor(const storage::TensorView& view) {
-  const std::map<storage::Dtype, torch::ScalarType> types = {{storage::Dtype::kF32, torch::kFloat32},
-                                                             {storage::Dtype::kF64, torch::kFloat64},
-                                                             {storage::Dtype::kI64, torch::kInt64}};
-  torch::Tensor tensor = at::empty(view.shape, types.at(view.dtype));
-  std::memcpy(tensor.mutable_data_ptr(), view.bytes.data(), view.bytes.size());
-  return tensor;
-}
-
 Recording load(const std::string& name) {
-  const std::string path = std::string(ESPER_SOURCE_DIR "/baselines/parity/") + name + ".safetensors";
-  const auto loaded = storage::load_safetensors(storage::real_file_system(), path, 1 << 20);
-  INFO(path << ": " << loaded.error_or({}).problem);
-  REQUIRE(loaded);
-  Recording recording{json::parse(loaded->contents.metadata.at("case")), {}};
-  for (const auto& view : loaded->contents.tensors) recording.tensors[view.name] = to_tensor(view);
-  return recording;
+  const auto [metadata, tensors] = load_recorded(name);
+  return {json::parse(metadata.at("case")), tensors};
 }
 
 config::HostConfig host_of(const json& spec) {

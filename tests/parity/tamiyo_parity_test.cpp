@@ -8,12 +8,10 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdio>
-#include <cstring>
 #include <map>
 
 #include "base/names.h"
-#include "storage/real_file_system.h"
-#include "storage/safetensors.h"
+#include "support/recorded_tensors.h"
 #include "tamiyo/network/policy_network.h"
 #include "tamiyo/network/sample_graphs.h"
 #include "tamiyo/network/tensor_names.h"
@@ -29,23 +27,6 @@ namespace {
 constexpr double kTolerance = 1e-5;
 
 using Recording = std::map<std::string, at::Tensor>;
-
-at::Tensor to_tensor(const storage::TensorView& view) {
-  at::Tensor tensor = at::empty(view.shape, view.dtype == storage::Dtype::kI32 ? at::kInt : at::kFloat);
-  REQUIRE(tensor.nbytes() == view.bytes.size());
-  if (!view.bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), view.bytes.data(), view.bytes.size());
-  return tensor;
-}
-
-Recording load(const std::string& name) {
-  const std::string path = std::string(ESPER_SOURCE_DIR "/baselines/parity/tamiyo_") + name + ".safetensors";
-  const auto loaded = storage::load_safetensors(storage::real_file_system(), path, 1 << 20);
-  INFO(path << ": " << loaded.error_or({}).problem);
-  REQUIRE(loaded);
-  Recording recording;
-  for (const auto& view : loaded->contents.tensors) recording[view.name] = to_tensor(view);
-  return recording;
-}
 
 template <class T>
 std::vector<T> values_of(const at::Tensor& tensor) {
@@ -109,7 +90,7 @@ void compare_outputs(const std::string& form, const PolicyOutputs& outputs, cons
 void repeat(const std::string& name) {
   at::set_num_threads(1);
   static const Weights kWeights = dense_weights();
-  const Recording recording = load(name);
+  const Recording recording = load_recorded("tamiyo_" + name).tensors;
   const HeteroGraph graph = graph_of(recording);
   std::printf("%s\n", name.c_str());
   const UnfoldedResult unfolded = run_unfolded(kWeights, graph);

@@ -15,4 +15,13 @@ inline c10::Device gpu_or_skip() {
   return device;
 }
 
+// While it lives, a wait of the host for the card throws.
+class NoHostWaits {
+ public:
+  NoHostWaits() { device::cuda().set_host_waits(device::HostWaits::kRefused); }
+  ~NoHostWaits() { device::cuda().set_host_waits(device::HostWaits::kAllowed); }
+  NoHostWaits(const NoHostWaits&) = delete;
+  NoHostWaits& operator=(const NoHostWaits&) = delete;
+};
+
 }  // namespace esper::test

@@ -182,6 +182,18 @@ inline std::map<std::string, torch::Tensor> copies_of(const step::Model& model) 
   return copies;
 }
 
+// From here on steps move nothing but moments, which begin at zero; the seed's parameters move away from their birth by
+// draws of this standard deviation.
+inline void move_only_moments(GrowingModel& grown, double spread) {
+  const at::NoGradGuard no_grad;
+  at::manual_seed(8);
+  for (const auto& [id, tensor] : step::named_tensors(grown.model->state)) {
+    if (id.starts_with("seed-0001.")) torch::Tensor(tensor).add_(at::randn(tensor.sizes()), spread);
+    if (id.starts_with("optimizer.exp_avg") || id.starts_with("optimizer.momentum")) torch::Tensor(tensor).zero_();
+  }
+  step::set_learning_rate(grown.model->state, 0);
+}
+
 // The first tensor that only one has or that is not equal; empty if there is none.
 inline std::string first_difference(const std::map<std::string, torch::Tensor>& a,
                                     const std::map<std::string, torch::Tensor>& b) {

@@ -68,8 +68,7 @@ void refuse_to_overwrite(base::FileSystem& files, const SaveBaselineRequest& req
 
 int run(const SaveBaselineRequest& request) {
   const Scratch scratch(request.job.cache_dir);
-  const bench::CleanEnd clean_end(scratch.folder(),
-                                  request.job.json ? bench::FinalMessage::kJson : bench::FinalMessage::kText);
+  const bench::CleanEnd clean_end(scratch, request.job);
   auto& files = storage::real_file_system();
   const auto session = bench::open_session(request.comparison, request.job.config, scratch);
   const std::string path = path_in(request.folder, session.header);
@@ -90,8 +89,7 @@ int run(const SaveBaselineRequest& request) {
 
 int run(const CheckBaselineRequest& request) {
   const Scratch scratch(request.job.cache_dir);
-  const bench::CleanEnd clean_end(scratch.folder(),
-                                  request.job.json ? bench::FinalMessage::kJson : bench::FinalMessage::kText);
+  const bench::CleanEnd clean_end(scratch, request.job);
   const auto session = bench::open_session(request.comparison, request.job.config, scratch);
   const auto kept = read_kept(storage::real_file_system(), request, session.header);
   const auto report = bench::run_scenario(session, scratch, Measured::kTimes);

@@ -180,8 +180,7 @@ ordered_json run_scenario(const Session& session, const Scratch& scratch, Measur
 
 int run(const BenchRequest& request) {
   const Scratch scratch(request.job.cache_dir);
-  const bench::CleanEnd clean_end(scratch.folder(),
-                                  request.job.json ? bench::FinalMessage::kJson : bench::FinalMessage::kText);
+  const bench::CleanEnd clean_end(scratch, request.job);
   auto& files = storage::real_file_system();
   const std::string& folder = request.output_dir;
   if (!folder.empty()) bench::open_output_folder(files, folder, "--output-dir");

@@ -61,8 +61,7 @@ void remove_folder(const std::string& folder) {
 
 }  // namespace
 
-CleanEnd::CleanEnd(std::string folder, FinalMessage final_message)
-    : folder_(std::move(folder)), final_message_(final_message) {
+CleanEnd::CleanEnd(const Scratch& scratch, const Job& job) : folder_(scratch.folder()), prints_json_(job.json) {
   if (pipe2(ends_, O_CLOEXEC) != 0) {
     throw base::Error(base::ExitCode::kResources,
                       "cannot create the signal pipe: " + std::generic_category().message(errno));
@@ -88,7 +87,7 @@ void CleanEnd::watch() const {
   end_progress();
   base::print_failure(kFinalMessage);
   remove_folder(folder_);
-  if (final_message_ == FinalMessage::kJson) print_json_error(static_cast<base::ExitCode>(128 + signal));
+  if (prints_json_) print_json_error(static_cast<base::ExitCode>(128 + signal));
   _exit(128 + signal);
 }
 

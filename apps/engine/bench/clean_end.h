@@ -8,15 +8,16 @@
 #include <thread>
 
 #include "base/signal_scope.h"
+#include "engine/scratch.h"
+#include "esper/engine_api.h"
 
 namespace esper::engine::bench {
 
-enum class FinalMessage { kText, kJson };  // the latter on standard output too, as an error object
-
 class CleanEnd {
  public:
-  // Installs the handlers; one instance a process. `folder` is removed at a signal, not at the end of this object.
-  CleanEnd(std::string folder, FinalMessage final_message);
+  // Installs the handlers; one instance a process. The scratch folder is removed at a signal, not at the end of this
+  // object. Where the job's result is JSON, the message goes to standard output too, as an error object.
+  CleanEnd(const Scratch& scratch, const Job& job);
   // Gives the signals back their usual meaning.
   ~CleanEnd();
   CleanEnd(const CleanEnd&) = delete;
@@ -26,7 +27,7 @@ class CleanEnd {
   void watch() const;
 
   std::string folder_;
-  FinalMessage final_message_;
+  bool prints_json_;
   int ends_[2] = {-1, -1};  // of a pipe: the handler writes the signal, the thread reads it; 0: stop watching
   std::thread watcher_;
   std::optional<base::SignalScope> signals_;

@@ -13,6 +13,7 @@
 #include "engine/repro/repro_report.h"
 #include "engine/saved_run.h"
 #include "lanes/lane/step_external_tensors.h"
+#include "program/call_watch.h"
 #include "storage/confined_file_system.h"
 #include "tolaria/run/step_setup.h"
 
@@ -89,7 +90,7 @@ void run_step(Workbench& bench, const tolaria::StepFacts& facts, std::span<const
   setup.follow_network();
   setup.prepare(facts.step, facts.rate_factor, microbatches);
   const auto forward = step::training_forward(bench.model->network);
-  const program::CallWatch watch(trace);
+  const program::CallWatch watch(program::hooks_of(trace));
   step::train_step(bench.model->state, bench.model->settings, microbatches, forward);
 }
 

@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "base/text/json_fields.h"
 #include "base/text/standard_output.h"
 #include "base/text/text_outlet.h"
@@ -47,10 +47,7 @@ std::string farewell(std::int64_t job) {
 
 std::uint32_t number_of(const leyline::Attributes& attributes, const char* name) {
   const auto found = attributes.find(name);
-  std::uint32_t number = 0;
-  if (found != attributes.end())
-    std::from_chars(found->second.data(), found->second.data() + found->second.size(), number);
-  return number;
+  return found == attributes.end() ? 0 : base::parse_number<std::uint32_t>(found->second).value_or(0);
 }
 
 // What a run's telemetry says of its progress. Steps within an epoch are not reported.

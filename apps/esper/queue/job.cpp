@@ -1,12 +1,12 @@
 // `esper job`: what is known, asked and changed of single jobs.
 #include <fmt/core.h>
 
-#include <charconv>
 #include <memory>
 #include <optional>
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/parse_number.h"
 #include "base/text/printable.h"
 #include "base/text/standard_output.h"
 #include "base/text/text_outlet.h"
@@ -86,10 +86,8 @@ int act(const JobsOptions& options) {
 // Empty: it is a time to wait.
 std::string wait_time_problem(const std::string& text) {
   constexpr double kLongestWaitS = 1e9;
-  double seconds = 0;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, seconds);
-  if (read.ec == std::errc() && read.ptr == end && seconds >= 0 && seconds <= kLongestWaitS) return "";
+  const auto seconds = base::parse_number<double>(text);
+  if (seconds && *seconds >= 0 && *seconds <= kLongestWaitS) return "";
   return "needs seconds from 0 to 1000000000, not " + base::in_quotes(text);
 }
 

@@ -43,10 +43,5 @@ constexpr std::size_t kNumOwners = names(Owner{}).size();
 using OwnerTimes = std::array<std::chrono::nanoseconds, kNumOwners>;
 
 constexpr std::size_t index_of(Owner owner) { return static_cast<std::size_t>(owner); }
-constexpr std::chrono::nanoseconds sum_of(const OwnerTimes& times) {
-  std::chrono::nanoseconds sum(0);
-  for (const auto& time : times) sum += time;
-  return sum;
-}
 
 }  // namespace esper::base

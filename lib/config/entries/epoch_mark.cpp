@@ -4,14 +4,14 @@
 
 #include <cstdint>
 
+#include "base/parse_number.h"
 #include "base/text/printable.h"
-#include "config/entries/parse_number.h"
 
 namespace esper::config {
 
 base::Expected<EpochMark> EpochMark::parse(std::string_view text) {
   const bool is_percentage = text.ends_with('%');
-  const auto number = parse_number<int>(is_percentage ? text.substr(0, text.size() - 1) : text);
+  const auto number = base::parse_number<int>(is_percentage ? text.substr(0, text.size() - 1) : text);
   if (!number || *number < 1 || *number > (is_percentage ? 100 : kLastEpoch)) {
     return base::failure(
         fmt::format("{} is neither an epoch, 1 to {}, nor a whole percentage of the run's epochs, 1% to 100%",

@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "base/parse_number.h"
 #include "base/text/printable.h"
-#include "config/entries/parse_number.h"
 
 namespace esper::config {
 
@@ -20,7 +20,7 @@ base::Expected<void> take(std::string_view setting, GroupRule& rule) {
   if (key != "lr" && key != "weight_decay") return base::failure(in_quotes(key) + " is neither lr nor weight_decay");
   const double most = key == "lr" ? kMostFactor : kMostDecay;
   const auto text = equals == std::string_view::npos ? std::string_view() : setting.substr(equals + 1);
-  const double number = parse_number<double>(text).value_or(-1);
+  const double number = base::parse_number<double>(text).value_or(-1);
   if (!(number >= 0 && number <= most)) {
     return base::failure(fmt::format("{} is not {}=NUMBER with a number from 0 to {}", in_quotes(setting), key, most));
   }

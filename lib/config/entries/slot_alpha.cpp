@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "base/names.h"
+#include "base/parse_number.h"
 #include "base/text/printable.h"
-#include "config/entries/parse_number.h"
 #include "leyline/slot_id.h"
 
 namespace esper::config {
@@ -54,11 +54,11 @@ base::Expected<SlotAlpha> SlotAlpha::parse(std::string_view text) {
   if (!leyline::is_slot_id(parts->slot)) return wrong(parts->slot, "slot");
   const auto curve = from_name<AlphaCurve>(parts->curve);
   if (!curve) return wrong(parts->curve, fmt::format("curve ({})", base::all_names<AlphaCurve>()));
-  const auto ticks = parse_number<int>(parts->ticks);
+  const auto ticks = base::parse_number<int>(parts->ticks);
   if (!ticks || *ticks < 1 || *ticks > kMostTicks) {
     return wrong(parts->ticks, fmt::format("number of epochs, 1 to {}", kMostTicks));
   }
-  const auto target = parse_number<double>(parts->target);
+  const auto target = base::parse_number<double>(parts->target);
   const bool in_range = target && *target >= kLeastTarget && *target <= 1;
   if (!in_range) return wrong(parts->target, fmt::format("target, {} to 1", kLeastTarget));
   return SlotAlpha{std::string(parts->slot), *curve, *ticks, *target};

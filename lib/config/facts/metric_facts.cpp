@@ -61,6 +61,8 @@ std::span<const Metric> primary_metrics_of(Task task) {
 
 bool is_less_better(Metric metric) { return metric == kLoss || metric == kMae || metric == kPerplexity; }
 
+Goal goal_of(Metric metric) { return is_less_better(metric) ? Goal::kMinimize : Goal::kMaximize; }
+
 bool is_better(Metric metric, double value, double than, double delta) {
   if (std::isnan(than)) return !std::isnan(value);
   return is_less_better(metric) ? value < than - delta : value > than + delta;

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "config/goal.h"
 #include "config/task.h"
 #include "config/training_config.h"
 
@@ -16,6 +17,7 @@ std::span<const Metric> metrics_of(Task task);
 std::span<const Metric> primary_metrics_of(Task task);
 
 bool is_less_better(Metric metric);
+Goal goal_of(Metric metric);
 // By more than `delta`. NaN is better than nothing and worse than anything.
 bool is_better(Metric metric, double value, double than, double delta = 0);
 

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <optional>
 #include <utility>
 
+#include "base/text/ascii.h"
 #include "base/text/nearest.h"
 #include "base/text/printable.h"
 #include "base/text/utf8.h"
@@ -52,20 +52,14 @@ bool octal_looking(std::string_view text) {
   return text.size() > 1 && text[0] == '0' && digit(text[1]);
 }
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
-}
-
 // Words that YAML 1.1 or its readers take for a boolean.
 bool boolean_word(std::string_view text) {
   constexpr std::array kWords{"yes", "no", "on", "off", "true", "false", "y", "n"};
-  return std::find(kWords.begin(), kWords.end(), lower(text)) != kWords.end();
+  return std::find(kWords.begin(), kWords.end(), base::lower_case(std::string(text))) != kWords.end();
 }
 
 bool nonfinite_word(std::string_view text) {
-  std::string word = lower(text);
+  std::string word = base::lower_case(std::string(text));
   word.erase(0, word.find_first_not_of("+-."));
   return word == "nan" || word == "inf" || word == "infinity";
 }

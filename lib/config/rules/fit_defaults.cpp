@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text/ascii.h"
 #include "config/facts/data_facts.h"
 #include "config/facts/deepening.h"
 #include "config/facts/slot_geometry.h"
@@ -28,9 +29,9 @@ std::int64_t halvings(std::int64_t side) {
 }
 
 // A table is no text, whatever the network: read as text it would train without a complaint.
-bool names_table(std::string path) {
-  for (char& c : path) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return path.ends_with(".csv") || path.ends_with(".csv.gz");
+bool names_table(const std::string& path) {
+  const std::string name = base::lower_case(path);
+  return name.ends_with(".csv") || name.ends_with(".csv.gz");
 }
 
 void fit_kinds(RunConfig& config, const IsGiven& is_given) {

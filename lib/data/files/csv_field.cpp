@@ -1,6 +1,6 @@
 #include "data/files/csv_field.h"
 
-#include <charconv>
+#include "base/parse_number.h"
 
 namespace esper::data {
 
@@ -10,13 +10,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-std::optional<double> number_of(std::string_view text) {
-  text = trimmed(text);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
+std::optional<double> number_of(std::string_view text) { return base::parse_number<double>(trimmed(text)); }
 
 CsvSize csv_size(std::string_view text) {
   CsvSize size;

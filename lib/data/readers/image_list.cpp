@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/text/ascii.h"
 #include "base/text/printable.h"
 #include "data/files/byte_file.h"
 #include "data/order/selection.h"
@@ -28,8 +29,7 @@ std::vector<fs::path> sorted_entries(const fs::path& folder) {
 }
 
 bool is_image_name(const fs::path& file) {
-  auto extension = file.extension().string();
-  for (auto& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const auto extension = base::lower_case(file.extension().string());
   return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/text/ascii.h"
 #include "base/text/json_fields.h"
 #include "base/text/json_struct.h"
 #include "base/text/printable.h"
@@ -49,9 +50,7 @@ MemberName split_name(const std::string& name) {
   const auto begin = name.rfind('/') == name.npos ? 0 : name.rfind('/') + 1;
   const auto dot = name.find('.', begin);
   if (dot == name.npos || dot == begin) return {};
-  MemberName split{name.substr(0, dot), name.substr(dot + 1)};
-  for (auto& c : split.extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return split;
+  return {name.substr(0, dot), base::lower_case(name.substr(dot + 1))};
 }
 
 struct Sample {

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <charconv>
+#include "base/parse_number.h"
 
 namespace esper::jobs {
 
@@ -15,16 +15,9 @@ http::Response refusal(int status, const std::string& reason) { return json_resp
 
 http::Response no_such_job(JobId id) { return refusal(404, fmt::format("there is no job {}", id)); }
 
-std::optional<std::int64_t> whole_number_in(std::string_view text) {
-  std::int64_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = read.ec == std::errc() && read.ptr == text.data() + text.size();
-  return whole ? std::optional(number) : std::nullopt;
-}
-
 base::Expected<std::int64_t> query_number(std::string_view name, std::string_view value, std::int64_t least,
                                           std::int64_t most) {
-  const auto number = whole_number_in(value);
+  const auto number = base::parse_number<std::int64_t>(value);
   if (number && *number >= least && *number <= most) return *number;
   const std::string range = most == kAnyNumber ? fmt::format("{} on", least) : fmt::format("{} to {}", least, most);
   return base::failure(fmt::format("{}: needs a whole number from {}", name, range));

@@ -23,9 +23,6 @@ http::Response refusal(int status, const std::string& reason);
 // 404
 http::Response no_such_job(JobId id);
 
-// Of a path or query: all of the text, in decimal digits.
-std::optional<std::int64_t> whole_number_in(std::string_view text);
-
 inline constexpr std::int64_t kAnyNumber = std::numeric_limits<std::int64_t>::max();
 // The value of a query parameter that is a whole number. Fails with the parameter's name and its range.
 base::Expected<std::int64_t> query_number(std::string_view name, std::string_view value, std::int64_t least,

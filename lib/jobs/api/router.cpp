@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/parse_number.h"
 #include "jobs/api/responses.h"
 
 namespace esper::jobs {
@@ -26,7 +27,7 @@ std::optional<std::int64_t> id_of_path(std::string_view pattern, std::string_vie
   std::int64_t id = 0;
   for (std::size_t at = 0; at < parts.size(); ++at) {
     if (wanted[at] == kIdPlace) {
-      const auto number = whole_number_in(parts[at]);
+      const auto number = base::parse_number<std::int64_t>(parts[at]);
       if (!number || *number < 1) return std::nullopt;
       id = *number;
     } else if (wanted[at] != parts[at]) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/descriptor.h"
+#include "base/parse_number.h"
 #include "jobs/api/responses.h"
 #include "nissa/log.h"
 
@@ -30,8 +31,8 @@ std::string take_variable(const char* name) {
 ServiceManager take_service_manager() {
   ServiceManager manager{.socket = take_variable("NOTIFY_SOCKET")};
   const std::string pid = take_variable("WATCHDOG_PID");
-  const auto period = whole_number_in(take_variable("WATCHDOG_USEC"));
-  const bool is_ours = pid.empty() || whole_number_in(pid) == ::getpid();
+  const auto period = base::parse_number<std::int64_t>(take_variable("WATCHDOG_USEC"));
+  const bool is_ours = pid.empty() || base::parse_number<std::int64_t>(pid) == ::getpid();
   if (is_ours && period && *period > 0 && *period <= kMostWatchdogUs)
     manager.watchdog = std::chrono::microseconds(*period);
   return manager;

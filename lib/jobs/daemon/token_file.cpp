@@ -13,6 +13,7 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/file_system.h"
+#include "base/text/ascii.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
 
@@ -58,10 +59,7 @@ void make_token(const std::string& path) {
   storage::real_file_system().sync_folder(storage::parent_of(path));
 }
 
-bool is_token_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-         c == '.' || c == '~';
-}
+bool is_token_character(char c) { return base::is_alphanumeric_or(c, "-_.~"); }
 
 std::string read_token(int file, const std::string& path) {
   std::array<char, kMostCharacters + 2> text{};

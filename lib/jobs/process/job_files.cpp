@@ -9,11 +9,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <fstream>
 #include <sstream>
 
 #include "base/file_system.h"
+#include "base/parse_number.h"
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
@@ -116,10 +116,7 @@ JobId highest_job_in(const std::string& folder) {
   JobId highest = 0;
   try {
     for (const auto& entry : storage::real_file_system().list(folder)) {
-      JobId job = 0;
-      const char* const end = entry.name.data() + entry.name.size();
-      const auto read = std::from_chars(entry.name.data(), end, job);
-      if (read.ec == std::errc() && read.ptr == end) highest = std::max(highest, job);
+      highest = std::max(highest, base::parse_number<JobId>(entry.name).value_or(0));
     }
   } catch (const base::IoError&) {
   }

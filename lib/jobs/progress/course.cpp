@@ -1,9 +1,9 @@
 #include "jobs/progress/course.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
+#include "base/parse_number.h"
 #include "base/text/json_fields.h"
 #include "base/text/printable.h"
 #include "config/training_config.h"
@@ -51,9 +51,8 @@ json packet_in(std::string_view line) {
 
 std::optional<std::int64_t> epoch_of(const json& packet) {
   const std::string text = text_at(member(member(packet, "system_health"), "indicators"), "epoch");
-  std::int64_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  return read.ec == std::errc() && number >= 0 ? std::optional(number) : std::nullopt;
+  const auto number = base::parse_number<std::int64_t>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 SeedProgress seed_of(const json& metric) {

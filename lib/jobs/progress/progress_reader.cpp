@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "base/file_system.h"
+#include "base/parse_number.h"
 #include "config/training_config.h"
 #include "runs/config_text.h"
 
@@ -17,9 +17,7 @@ namespace {
 constexpr std::uint64_t kMostConfigBytes = 1 << 20;
 
 std::int64_t count_in(std::string_view text) {
-  std::int64_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  return read.ec == std::errc() && read.ptr == text.data() + text.size() ? std::max<std::int64_t>(number, 0) : 0;
+  return std::max<std::int64_t>(base::parse_number<std::int64_t>(text).value_or(0), 0);
 }
 
 // Changes with the file.

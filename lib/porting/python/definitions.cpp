@@ -1,8 +1,8 @@
 #include "porting/python/definitions.h"
 
-#include <algorithm>
-#include <cctype>
+#include <vector>
 
+#include "base/text/ascii.h"
 #include "porting_hosts.h"
 #include "porting_loading.h"
 #include "porting_modules.h"
@@ -49,7 +49,7 @@ const std::vector<Definition>& all_definitions() {
   return all;
 }
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_word(char c) { return base::is_alphanumeric_or(c, "_"); }
 
 bool is_named_in(std::string_view text, std::string_view name) {
   for (auto at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
@@ -82,12 +82,6 @@ std::string definitions_for(const std::string& text) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (taken[i]) found.append(all[i].text.substr(0, all[i].text.find_last_not_of('\n') + 1)).append("\n\n\n");
   }
-  return found;
-}
-
-std::vector<std::string_view> defined_names() {
-  std::vector<std::string_view> found;
-  std::ranges::transform(all_definitions(), std::back_inserter(found), &Definition::name);
   return found;
 }
 

@@ -3,16 +3,12 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace esper::porting {
 
 // The definitions of hosts.py and modules.py that `text` names, and those that they name themselves, in the files'
 // order. A name counts where it is called or inherited from.
 std::string definitions_for(const std::string& text);
-
-// The classes and functions of those files.
-std::vector<std::string_view> defined_names();
 
 // numbers.py, tokens.py, token_numbers.py and loading.py without what precedes their first definition.
 std::string_view preprocessing_of_numbers();

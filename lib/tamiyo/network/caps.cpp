@@ -2,9 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <bit>
-#include <functional>
 
 #include "base/names.h"
 
@@ -33,10 +31,6 @@ base::Expected<Caps> caps_for(const HeteroGraph& graph) {
     caps[place] = type == NodeType::kGlobal ? 1 : cap_of(count);
   }
   return caps;
-}
-
-bool fits(const HeteroGraph& graph, const Caps& caps) {
-  return std::ranges::mismatch(graph.nodes, caps, std::less_equal{}, &NodeTable::count).in1 == graph.nodes.end();
 }
 
 std::string to_text(const Caps& caps) {

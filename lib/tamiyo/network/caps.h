@@ -21,8 +21,6 @@ inline constexpr int kLeastCap = 4, kMostCap = 256;
 // where there are many. Fails for more than kMostCap nodes of a type. graph: one that check_graph() accepts.
 base::Expected<Caps> caps_for(const HeteroGraph& graph);
 
-bool fits(const HeteroGraph& graph, const Caps& caps);
-
 // "1 global, 4 seed, 16 blueprint, ..."
 std::string to_text(const Caps& caps);
 

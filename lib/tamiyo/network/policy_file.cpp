@@ -4,12 +4,12 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/parse_number.h"
 #include "base/text/json_struct.h"
 #include "base/text/printable.h"
 #include "storage/atomic_publish.h"
@@ -101,13 +101,9 @@ base::Expected<Weights> read_tensors(const std::vector<TensorView>& views, Missi
 }
 
 base::Expected<void> read_drawn_from(const std::string& text, PolicyFile& policy) {
-  std::uint64_t seed = 0;
-  const char* end = text.data() + text.size();
-  const auto [read_to, error] = std::from_chars(text.data(), end, seed);
-  if (error != std::errc() || read_to != end) {
-    return base::failure(fmt::format("{} must be a seed, not {}", kDrawnFrom, base::in_quotes(text)));
-  }
-  policy.drawn_from = seed;
+  const auto seed = base::parse_number<std::uint64_t>(text);
+  if (!seed) return base::failure(fmt::format("{} must be a seed, not {}", kDrawnFrom, base::in_quotes(text)));
+  policy.drawn_from = *seed;
   return {};
 }
 

@@ -117,11 +117,6 @@ Answer Consultation::decide_inline(const leyline::Observation& observation) {
   return answer;
 }
 
-Answer Consultation::ask(const leyline::Observation& observation) {
-  begin(observation);
-  return finish();
-}
-
 void Consultation::begin(const leyline::Observation& observation) {
   ESPER_CHECK(!asked_, "a controller is asked one question at a time");
   Asked asked{clock_.now(), state()};

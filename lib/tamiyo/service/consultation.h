@@ -38,9 +38,8 @@ class Consultation {
   Consultation(const Consultation&) = delete;
   Consultation& operator=(const Consultation&) = delete;
 
-  Answer ask(const leyline::Observation& observation);
-  // The same in two parts. What has arrived when finish() is called is in time, whatever the deadline; it is waited for
-  // until the deadline, which begin() starts.
+  // A question in two parts. What has arrived when finish() is called is in time, whatever the deadline; it is waited
+  // for until the deadline, which begin() starts.
   void begin(const leyline::Observation& observation);
   Answer finish();
 

@@ -21,7 +21,6 @@ constexpr auto names(Outcome) {
 }
 
 struct FieldReport {
-  std::string report_id;  // "report-<command id>"
   std::string command_id, training_run_id;
   std::string seed_id, slot, blueprint_id;  // as the command names them
   std::string policy;                       // who issued the command

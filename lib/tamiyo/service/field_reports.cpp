@@ -54,13 +54,10 @@ nlohmann::json report_json(const PendingReport& pending) {
           {"loss", pending.loss},         {"accuracy", pending.accuracy}};
 }
 
-std::string report_id_of(const std::string& command_id) { return "report-" + command_id; }
-
 PendingReport read_report(const nlohmann::json& saved) {
   PendingReport pending;
   auto& it = pending.report;
   it.command_id = saved.at("command");
-  it.report_id = report_id_of(it.command_id);
   it.training_run_id = saved.at("run");
   it.seed_id = saved.at("seed");
   it.slot = saved.at("slot");
@@ -82,7 +79,6 @@ void FieldReports::open(const leyline::Decision& decision, const Observation& ob
     if (!command.seed_operation) continue;
     PendingReport pending{{}, observation.validation_loss, observation.validation_accuracy, carried_out};
     auto& report = pending.report;
-    report.report_id = report_id_of(command.command_id);
     report.command_id = command.command_id;
     report.training_run_id = observation.training_run_id;
     report.seed_id = command.target_seed_id;

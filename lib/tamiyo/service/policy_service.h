@@ -56,7 +56,6 @@ class PolicyService {
   void report_rejection(const std::string& command_id) { reports_.abort(command_id); }
 
   const ConsultationFigures& figures() const { return consultation_->figures(); }
-  const ServiceState& service_state() const { return state_; }
   const FieldReports& reports() const { return reports_; }
 
   // The controller's state after its last answer that was not dropped, with the service's own under "service"; between

@@ -40,12 +40,6 @@ ServiceReport RunPolicy::answer_to(Open& open, std::uint32_t carried_out) {
   return report;
 }
 
-ServiceReport RunPolicy::ask(const Observation& observation, const RunFigures& run) {
-  Open open{.question = {observation, run}};
-  put(open);
-  return answer_to(open, observation.current_epoch);
-}
-
 void RunPolicy::begin(PolicyQuestion question) {
   ESPER_CHECK(!open_, "a policy is asked one question at a time");
   open_ = Open{.question = std::move(question)};

@@ -37,10 +37,9 @@ class RunPolicy {
     shadows_.push_back({std::move(kind), std::move(shadow)});
   }
 
-  // After epochs, in order. Without the service the report has an answer and nothing else.
-  ServiceReport ask(const leyline::Observation& observation, const RunFigures& run = {});
-  // The same in two parts: the policy thinks in between, and what has arrived when finish() is called is in time.
-  // carried_out: the epoch at whose end its commands are.
+  // After epochs, in order: the policy thinks in between, and what has arrived when finish() is called is in time.
+  // carried_out: the epoch at whose end its commands are. Without the service the report has an answer and nothing
+  // else.
   void begin(PolicyQuestion question);
   bool has_question() const { return open_.has_value(); }
   Consulting finish(std::uint32_t carried_out);

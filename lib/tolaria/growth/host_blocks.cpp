@@ -1,11 +1,11 @@
 #include "tolaria/growth/host_blocks.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/parse_number.h"
 #include "config/facts/slot_geometry.h"
 #include "leyline/blueprint_sizes.h"
 #include "leyline/blueprint_table.h"
@@ -33,9 +33,7 @@ std::optional<std::int64_t> number_of(std::string_view block, std::string_view n
   if (!block.starts_with(kHost)) return std::nullopt;
   block.remove_prefix(kHost.size());
   if (!block.starts_with(name)) return std::nullopt;
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(block.data() + name.size(), block.data() + block.size(), number);
-  return error == std::errc() && end == block.data() + block.size() ? std::optional(number) : std::nullopt;
+  return base::parse_number<std::int64_t>(block.substr(name.size()));
 }
 
 // The slot behind a transformer's layer; empty within a segment.

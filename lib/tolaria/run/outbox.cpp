@@ -2,9 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
-
 #include "base/ledger/span_log.h"
+#include "base/parse_number.h"
 #include "leyline/telemetry.h"
 
 namespace esper::tolaria {
@@ -26,8 +25,7 @@ std::string text_of(const leyline::TelemetryEvent& event) {
 std::int64_t step_of(const leyline::TelemetryEvent& event, std::int64_t otherwise) {
   const auto found = event.attributes.find("step");
   if (found == event.attributes.end()) return otherwise;
-  std::from_chars(found->second.data(), found->second.data() + found->second.size(), otherwise);
-  return otherwise;
+  return base::parse_number<std::int64_t>(found->second).value_or(otherwise);
 }
 
 }  // namespace

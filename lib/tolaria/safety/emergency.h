@@ -40,7 +40,6 @@ class Emergency {
   // What it was raised for is over; `remaining`: the level of what is not.
   void end_good_epoch(EmergencyLevel remaining = EmergencyLevel::kNone);
 
-  EmergencyLevel level() const { return level_; }
   bool is_halted() const { return level_ == EmergencyLevel::kHalt; }
   const std::string& reason() const { return reason_; }
   const EmergencyFigures& figures() const { return figures_; }

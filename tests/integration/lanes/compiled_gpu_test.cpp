@@ -14,6 +14,7 @@
 #include "lanes/step_runner.h"
 #include "support/gpu.h"
 #include "support/lane_cases.h"
+#include "support/lanes_on_device.h"
 
 namespace esper::test::compiled_gpu_test {
 
@@ -76,25 +77,6 @@ std::unique_ptr<program::CompileService> compile_service(torch::Device device, C
   return service;
 }
 
-std::vector<step::Microbatch> batches_on(torch::Device device, const LaneCase& c, std::uint64_t seed) {
-  auto batches = make_batches(c, 1, seed);
-  for (auto& [inputs, targets] : batches) {
-    inputs = inputs.to(device);
-    targets = targets.to(device);
-  }
-  return batches;
-}
-
-double largest_difference(const step::Model& a, const step::Model& b) {
-  double largest = 0;
-  const auto left = step::named_tensors(a.state), right = step::named_tensors(b.state);
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    const auto x = left[i].tensor.to(torch::kDouble), y = right[i].tensor.to(torch::kDouble);
-    largest = std::max(largest, (x - y).abs().max().item<double>() / (1 + x.abs().max().item<double>()));
-  }
-  return largest;
-}
-
 // Ten steps in the compiled lane end where eager's do.
 void check_steps(LaneCase c, torch::Device device, program::CompileService& service) {
   c.config.host.dropout = 0;
@@ -102,13 +84,13 @@ void check_steps(LaneCase c, torch::Device device, program::CompileService& serv
   auto a = make_model(c, device);
   device::seed_all(1);
   auto b = make_model(c, device);
-  const auto example = batches_on(device, c, 3);
+  const auto example = batches_on(device, c, 1, 3);
   const auto eager = lanes::prepare_lane(*a, Lane::kEager, example, device, nullptr);
   const auto compiled = lanes::prepare_lane(*b, Lane::kCompiled, example, device, &service);
   CAPTURE(c.name, compiled.refusal, compiled.warmup_ms);
   REQUIRE(compiled.step);
   for (std::uint64_t step = 0; step < 10; ++step) {
-    const auto batches = batches_on(device, c, step + 10);
+    const auto batches = batches_on(device, c, 1, step + 10);
     eager.step(batches);
     compiled.step(batches);
   }
@@ -156,20 +138,16 @@ TEST_CASE("on a card a compiled step draws other random numbers at each run, as 
   LaneCase c = lane_cases()[5];
   c.config.training.optimizer.lr = 0;
   auto model = make_model(c, gpu);
-  const auto batches = batches_on(gpu, c, 3);
+  const auto batches = batches_on(gpu, c, 1, 3);
   const auto compiled = lanes::prepare_lane(*model, Lane::kCompiled, batches, gpu, service.get());
   CAPTURE(compiled.refusal);
   REQUIRE(compiled.step);
-  const auto figures_of_a_step = [&] {
-    model->state.metrics.sums.zero_();
-    compiled.step(batches);
-    return model->state.metrics.sums.clone();
-  };
+  const auto figures = [&] { return figures_of_a_step(*model, compiled, batches); };
   const lanes::StepSnapshot start(*model, gpu);
-  const auto first = figures_of_a_step(), second = figures_of_a_step();
+  const auto first = figures(), second = figures();
   CHECK_FALSE(at::equal(first, second));
   start.restore();
-  CHECK(at::equal(figures_of_a_step(), first));
+  CHECK(at::equal(figures(), first));
 }
 
 TEST_CASE("on a card auto comes to the compiled step, captured as a graph") {
@@ -184,7 +162,7 @@ TEST_CASE("on a card auto comes to the compiled step, captured as a graph") {
   services.compile_service = service.get();
   services.emit = [&](const leyline::TelemetryEvent& event) { reported.emplace_back(event.description); };
   lanes::StepRunner runner(*model, config, gpu, std::move(services));
-  const auto batches = batches_on(gpu, c, 3);
+  const auto batches = batches_on(gpu, c, 1, 3);
   for (std::int64_t step = 0; step < 200; ++step) runner.step(batches, {step, 1000});
   runner.record_epoch();
   for (const std::string& name : reported) INFO(name);
@@ -226,7 +204,7 @@ TEST_CASE("on a card a compiled step of a text network has the same bits each ti
   LaneCase c = lane_cases()[5];
   c.config.host.dropout = 0;
   const auto model = make_model(c, gpu);
-  const auto batches = batches_on(gpu, c, 3);
+  const auto batches = batches_on(gpu, c, 1, 3);
   const auto compiled = lanes::prepare_lane(*model, Lane::kCompiled, batches, gpu, service.get());
   CAPTURE(compiled.refusal);
   REQUIRE(compiled.step);

@@ -9,12 +9,14 @@
 
 #include "base/ledger/chrome_trace.h"
 #include "base/names.h"
+#include "support/owner_times.h"
 
 namespace esper::base::ledger_test {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
+using test::sum_of;
 
 // A ledger on time that stands still until a test moves it.
 struct Manual {

@@ -52,9 +52,10 @@ TEST_CASE("a data set on a card gives the bits of the threaded loader, and never
     Loader resident(*set, scale, config);
     for (int i = 0; i < 21; ++i) {
       const auto expected = threaded.next();
-      device::cuda().set_host_waits(device::HostWaits::kRefused);
-      const auto batch = resident.next();
-      device::cuda().set_host_waits(device::HostWaits::kAllowed);
+      const auto batch = [&] {
+        const test::NoHostWaits refused;
+        return resident.next();
+      }();
       REQUIRE(batch.has_value() == expected.has_value());
       if (!batch) continue;
       REQUIRE(batch->inputs.is_cuda());

@@ -63,8 +63,8 @@ TEST_CASE("each decision of a run that was resumed is there once, as the last pr
   CHECK(epochs_of(log) == std::vector<std::uint32_t>{1, 2, 3, 4, 5, 6});
   CHECK(log.given_up == 2);
   REQUIRE(log.processes.size() == 2);
-  CHECK(log.process_of(log.entries[2]).epoch == 0);
-  CHECK(log.process_of(log.entries[3]).epoch == 3);
+  CHECK(log.processes.at(log.entries[2].process).epoch == 0);
+  CHECK(log.processes.at(log.entries[3].process).epoch == 3);
   CHECK(log.entries[3].line == 8);
   CHECK(log.damaged == 0);
 }
@@ -112,7 +112,7 @@ TEST_CASE("decisions without their process are read, and said to be") {
   run.decisions(1, 1);
   const auto log = run.read();
   REQUIRE(log.entries.size() == 1);
-  CHECK(log.process_of(log.entries[0]).policy == "gnn");
+  CHECK(log.processes.at(log.entries[0].process).policy == "gnn");
   CHECK(log.gaps.at(0).find("does not say which process") != std::string::npos);
 }
 

@@ -115,9 +115,12 @@ TEST_CASE("lines that are no packets change nothing") {
   const std::string deep =
       R"({"packet_id":"x","metrics":[{"name":"tolaria.epochs.total","value":)" + std::string(100'000, '[') + "\n";
   const std::string no_epoch = epoch_line(1, 1);
+  const std::string epoch = R"("epoch":"1")";
+  std::string no_number = no_epoch;
+  no_number.replace(no_number.find(epoch), epoch.size(), R"("epoch":"1x")");
   for (std::string line : {std::string(), std::string("tolaria.epochs.total"),
                            std::string("{\"tolaria.epochs.total\":1}"), std::string("[1,2]"), deep, std::string("null"),
-                           std::string(1000, '\0'), no_epoch.substr(0, no_epoch.size() / 2),
+                           std::string(1000, '\0'), no_epoch.substr(0, no_epoch.size() / 2), no_number,
                            std::string(R"({"metrics":[{"name":"tolaria.epochs.total","value":{}}],)"
                                        R"("system_health":{"indicators":{"epoch":"-4"}}})"),
                            std::string(R"({"metrics":[{"name":"tolaria.epochs.total"}],"system_health":[]})")}) {

@@ -16,6 +16,7 @@
 #include "support/grow_every_step.h"
 #include "support/growing_model.h"
 #include "support/lane_cases.h"
+#include "support/lanes_on_device.h"
 
 namespace esper::test::lane_gpu_test {
 
@@ -23,17 +24,9 @@ using namespace esper;
 using namespace esper::tests;
 using config::Lane;
 using esper::test::gpu_or_skip;
+using esper::test::NoHostWaits;
 
 namespace {
-
-std::vector<step::Microbatch> batches_on(torch::Device device, const LaneCase& c, int count, std::uint64_t seed = 3) {
-  auto batches = make_batches(c, count, seed);
-  for (auto& [inputs, targets] : batches) {
-    inputs = inputs.to(device);
-    targets = targets.to(device);
-  }
-  return batches;
-}
 
 std::vector<LaneCase> cases_on_a_card() {
   auto cases = lane_cases();
@@ -43,24 +36,6 @@ std::vector<LaneCase> cases_on_a_card() {
   cases.push_back(half);
   return cases;
 }
-
-double largest_difference(const step::Model& a, const step::Model& b) {
-  double largest = 0;
-  const auto left = step::named_tensors(a.state), right = step::named_tensors(b.state);
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    const auto x = left[i].tensor.to(torch::kDouble), y = right[i].tensor.to(torch::kDouble);
-    const double scale = 1 + x.abs().max().item<double>();
-    largest = std::max(largest, (x - y).abs().max().item<double>() / scale);
-  }
-  return largest;
-}
-
-// While it lives, a wait of the host for the card throws.
-class NoHostWaits {
- public:
-  NoHostWaits() { device::cuda().set_host_waits(device::HostWaits::kRefused); }
-  ~NoHostWaits() { device::cuda().set_host_waits(device::HostWaits::kAllowed); }
-};
 
 // The settings of a run while it lives, with device.deterministic.
 class Deterministic {
@@ -224,18 +199,13 @@ TEST_CASE("on a card a graph draws other random numbers at each replay, and the 
   const auto graph = lanes::prepare_lane(*model, Lane::kGraph, batches, gpu, nullptr);
   CAPTURE(graph.refusal);
   REQUIRE(graph.step);
-  // Loss and gradient norm; the gradients themselves a graph keeps to itself.
-  const auto figures_of_a_step = [&] {
-    model->state.metrics.sums.zero_();
-    graph.step(batches);
-    return model->state.metrics.sums.clone();
-  };
+  const auto figures = [&] { return figures_of_a_step(*model, graph, batches); };
   const lanes::StepSnapshot start(*model, gpu);
-  const auto first = figures_of_a_step(), second = figures_of_a_step();
+  const auto first = figures(), second = figures();
   CHECK_FALSE(at::equal(first, second));
   start.restore();
-  CHECK(at::equal(figures_of_a_step(), first));
-  CHECK(at::equal(figures_of_a_step(), second));
+  CHECK(at::equal(figures(), first));
+  CHECK(at::equal(figures(), second));
 }
 
 TEST_CASE("on a card every shape of step has a graph of its own, and a change of shape meets no stale one") {

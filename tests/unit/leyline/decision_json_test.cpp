@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "base/text/json_struct.h"
+#include "leyline/decision_members.h"
 #include "support/logged_decision.h"
 
 namespace esper::leyline::decision_json_test {
@@ -12,7 +13,7 @@ TEST_CASE("a decision comes back from its text, to the last bit") {
   const std::string text = base::json_line(decision_json(decision));
   const auto document = base::parse_json(text, 100'000);
   REQUIRE(document);
-  const auto again = read_decision(*document);
+  const auto again = base::from_json<Decision>(*document);
   REQUIRE(again);
   CHECK(base::json_line(decision_json(*again)) == text);
   REQUIRE(again->commands.size() == 2);
@@ -26,7 +27,7 @@ TEST_CASE("a decision comes back from its text, to the last bit") {
 }
 
 TEST_CASE("a decision may be as short as no commands; what is no decision is refused with its place") {
-  const auto read = [](const char* text) { return read_decision(nlohmann::json::parse(text)); };
+  const auto read = [](const char* text) { return base::from_json<Decision>(nlohmann::json::parse(text)); };
   CHECK(read(R"({"commands":[]})"));
   CHECK(read("{}").value().commands.empty());
   CHECK(read(R"({"commands":[{"seed_operation":{"operation":"GERMINAT"}}]})")

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <fstream>
+#include <string>
+#include <vector>
 
 namespace esper::test::definitions_test {
 
@@ -39,7 +42,15 @@ TEST_CASE("a name counts as a whole word that is called") {
 }
 
 TEST_CASE("each definition has a name of its own, and the files begin with one") {
-  auto names = porting::defined_names();
+  std::vector<std::string> names;
+  for (const std::string file : {"hosts.py", "modules.py"}) {
+    std::ifstream lines(ESPER_SOURCE_DIR "/lib/porting/python/" + file);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("class ") && !line.starts_with("def ")) continue;
+      const auto name = line.find(' ') + 1;
+      names.push_back(line.substr(name, line.find_first_of("(:", name) - name));
+    }
+  }
   CHECK(names.size() > 25);
   std::ranges::sort(names);
   CHECK(std::ranges::adjacent_find(names) == names.end());

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 
+#include "program/call_watch.h"
 #include "unit/program/steps.h"
 
 namespace esper::test::finite_trace_test {
@@ -23,7 +24,7 @@ std::vector<BadCall> way_of(std::vector<ExternalTensor> named, const std::functi
   FiniteTrace trace(std::move(named));
   at::Tensor result;
   {
-    const CallWatch watch(trace);
+    const CallWatch watch(hooks_of(trace));
     result = step();
   }
   return trace.way_to(result);

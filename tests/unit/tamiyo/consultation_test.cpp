@@ -46,13 +46,18 @@ struct Barrier {
   void open() { promise.set_value(); }
 };
 
+Answer ask(Consultation& consultation, const Observation& seen) {
+  consultation.begin(seen);
+  return consultation.finish();
+}
+
 // Asks until the controller is free again.
 Answer ask_when_free(Consultation& consultation, const Observation& seen) {
-  Answer answer = consultation.ask(seen);
+  Answer answer = ask(consultation, seen);
   const auto end = std::chrono::steady_clock::now() + kPatience;
   while (answer.kind == Kind::kBusy && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(milliseconds(1));
-    answer = consultation.ask(seen);
+    answer = ask(consultation, seen);
   }
   return answer;
 }
@@ -120,7 +125,7 @@ TEST_CASE("an answer in time is the decision, with its latency and the state aft
   Consultation consultation(scripted(answer_for), base::Clock(), seconds(160));
   CHECK(consultation.state() == "{}");
   for (std::uint32_t epoch = 1; epoch <= 3; ++epoch) {
-    const auto answer = consultation.ask(after_epoch(epoch));
+    const auto answer = ask(consultation, after_epoch(epoch));
     CHECK(answer.kind == Kind::kDecided);
     CHECK(answer.decision.reason == "epoch " + std::to_string(epoch));
     CHECK(answer.latency_ms > 0);
@@ -137,17 +142,17 @@ TEST_CASE("an immediate controller runs in this thread, and an answer past the d
     return answer_for(seen);
   };
   Consultation consultation(scripted(decide), base::Clock(time), seconds(2), Pace::kImmediate);
-  const auto quick = consultation.ask(after_epoch(1));
+  const auto quick = ask(consultation, after_epoch(1));
   CHECK(quick.kind == Kind::kDecided);
   CHECK(quick.latency_ms == 1000);
   CHECK(consultation.state() == "{\"epoch\":1}");
-  CHECK(consultation.ask(after_epoch(3)).kind == Kind::kLate);
+  CHECK(ask(consultation, after_epoch(3)).kind == Kind::kLate);
 }
 
 TEST_CASE("what an immediate controller throws is an answer that failed") {
   const auto decide = [](const Observation&) -> Decision { throw std::runtime_error("no idea"); };
   Consultation consultation(scripted(decide), base::Clock(), seconds(2), Pace::kImmediate);
-  const auto answer = consultation.ask(after_epoch(1));
+  const auto answer = ask(consultation, after_epoch(1));
   CHECK(answer.kind == Kind::kFailed);
   CHECK(answer.problem == "no idea");
 }
@@ -159,7 +164,7 @@ TEST_CASE("a controller that does not answer costs the deadline and no more") {
                               return answer_for(seen);
                             }),
                             base::Clock(), milliseconds(20));
-  const auto answer = consultation.ask(after_epoch(1));  // comes back while the controller stands still
+  const auto answer = ask(consultation, after_epoch(1));  // comes back while the controller stands still
   CHECK(answer.kind == Kind::kLate);
   CHECK(answer.problem == "no decision within 20ms");
   CHECK(answer.decision.commands.empty());
@@ -174,8 +179,8 @@ TEST_CASE("a late answer is dropped; the controller is not asked again before it
                               return answer_for(seen);
                             }),
                             base::Clock(), milliseconds(500));
-  CHECK(consultation.ask(after_epoch(1)).kind == Kind::kLate);
-  const auto busy = consultation.ask(after_epoch(2));
+  CHECK(ask(consultation, after_epoch(1)).kind == Kind::kLate);
+  const auto busy = ask(consultation, after_epoch(2));
   CHECK(busy.kind == Kind::kBusy);
   CHECK(busy.latency_ms == 0);
   CHECK(consultation.state() == "{}");
@@ -193,8 +198,8 @@ TEST_CASE("before its next question the controller has forgotten the one that it
     if (seen.current_epoch == 2) opened.wait();
   });
   Consultation consultation(std::move(counting), base::Clock(), milliseconds(500));
-  CHECK(consultation.ask(after_epoch(1)).decision.reason == "question 1");
-  CHECK(consultation.ask(after_epoch(2)).kind == Kind::kLate);
+  CHECK(ask(consultation, after_epoch(1)).decision.reason == "question 1");
+  CHECK(ask(consultation, after_epoch(2)).kind == Kind::kLate);
   barrier.open();
   const auto answer = ask_when_free(consultation, after_epoch(3));
   CHECK(answer.decision.reason == "question 2");
@@ -204,12 +209,12 @@ TEST_CASE("before its next question the controller has forgotten the one that it
 
 TEST_CASE("so has one whose answer is taken for late") {
   Consultation consultation(std::make_unique<Counting>([](const Observation&) {}), base::Clock(), seconds(160));
-  CHECK(consultation.ask(after_epoch(1)).kind == Kind::kDecided);
+  CHECK(ask(consultation, after_epoch(1)).kind == Kind::kDecided);
   base::fault::arm("tamiyo.late");
-  CHECK(consultation.ask(after_epoch(2)).kind == Kind::kLate);
+  CHECK(ask(consultation, after_epoch(2)).kind == Kind::kLate);
   base::fault::disarm_all();
   CHECK(consultation.state() == "{\"asked\":1}");
-  CHECK(consultation.ask(after_epoch(3)).decision.reason == "question 2");
+  CHECK(ask(consultation, after_epoch(3)).decision.reason == "question 2");
 }
 
 TEST_CASE("the heuristic does not take the germination of a late decision for one that was refused") {
@@ -227,18 +232,18 @@ TEST_CASE("the heuristic does not take the germination of a late decision for on
   tamiyo::SimulatedRun run({"good"});
   for (int epoch = 1; epoch < 5; ++epoch) {
     run.end_epoch();
-    REQUIRE(consultation.ask(run.now).decision.commands.empty());
+    REQUIRE(ask(consultation, run.now).decision.commands.empty());
   }
   const auto before = consultation.state();
   is_slow = true;
   run.end_epoch();
-  CHECK(consultation.ask(run.now).kind == Kind::kLate);
+  CHECK(ask(consultation, run.now).kind == Kind::kLate);
   CHECK(asked->save_state().find("\"germinations\":1") != std::string::npos);  // it had decided to
   CHECK(consultation.state() == before);
 
   is_slow = false;
   run.end_epoch();
-  const auto answer = consultation.ask(run.now);
+  const auto answer = ask(consultation, run.now);
   CHECK(answer.decision.reason.find("did not germinate") == std::string::npos);
   REQUIRE_FALSE(answer.decision.commands.empty());
   CHECK(answer.decision.commands.front().seed_operation->operation == leyline::SeedOperation::kGerminate);
@@ -270,13 +275,13 @@ TEST_CASE("a controller that throws has failed this once") {
                               return answer_for(seen);
                             }),
                             base::Clock(), seconds(160));
-  CHECK(consultation.ask(after_epoch(1)).problem == "no idea");
-  const auto unknown = consultation.ask(after_epoch(2));
+  CHECK(ask(consultation, after_epoch(1)).problem == "no idea");
+  const auto unknown = ask(consultation, after_epoch(2));
   CHECK(unknown.kind == Kind::kFailed);
   CHECK(unknown.problem == "unknown failure");
   CHECK(unknown.latency_ms > 0);
   CHECK(consultation.state() == "{}");
-  CHECK(consultation.ask(after_epoch(3)).kind == Kind::kDecided);
+  CHECK(ask(consultation, after_epoch(3)).kind == Kind::kDecided);
 }
 
 TEST_CASE("a controller that cannot say its state has failed, and the state before stands") {
@@ -285,13 +290,13 @@ TEST_CASE("a controller that cannot say its state has failed, and the state befo
                               if (call == 2 && std::exchange(fails, false)) throw std::runtime_error("cannot save");
                             }),
                             base::Clock(), seconds(160));
-  CHECK(consultation.ask(after_epoch(1)).kind == Kind::kDecided);
-  const auto failed = consultation.ask(after_epoch(2));
+  CHECK(ask(consultation, after_epoch(1)).kind == Kind::kDecided);
+  const auto failed = ask(consultation, after_epoch(2));
   CHECK(failed.kind == Kind::kFailed);
   CHECK(failed.problem == "cannot save");
   CHECK(failed.decision.reason.empty());
   CHECK(consultation.state() == "{\"calls\":1}");
-  CHECK(consultation.ask(after_epoch(3)).kind == Kind::kDecided);
+  CHECK(ask(consultation, after_epoch(3)).kind == Kind::kDecided);
   CHECK(consultation.state() == "{\"calls\":2}");  // as if the call that failed had not been
 }
 
@@ -312,7 +317,7 @@ TEST_CASE("a consultation ends when its controller has thought to the end") {
                                 return answer_for(seen);
                               }),
                               base::Clock(), milliseconds(1));
-    CHECK(consultation.ask(after_epoch(1)).kind == Kind::kLate);
+    CHECK(ask(consultation, after_epoch(1)).kind == Kind::kLate);
   }
   CHECK(alive.use_count() == 1);
 }
@@ -326,7 +331,7 @@ TEST_CASE("a consultation ends soon, though its controller is stuck, and the con
                                 return answer_for(seen);
                               }),
                               base::Clock(), milliseconds(10));
-    CHECK(consultation.ask(after_epoch(1)).kind == Kind::kLate);
+    CHECK(ask(consultation, after_epoch(1)).kind == Kind::kLate);
   }
   CHECK(alive.use_count() > 1);  // the controller still stands still
   barrier.open();
@@ -352,18 +357,18 @@ TEST_CASE("questions without an answer in time are counted") {
                             }),
                             base::Clock(), milliseconds(500));
   const auto& figures = consultation.figures();
-  CHECK(consultation.ask(after_epoch(1)).kind == Kind::kDecided);
+  CHECK(ask(consultation, after_epoch(1)).kind == Kind::kDecided);
   CHECK(figures.timeouts == 0);
-  CHECK(consultation.ask(after_epoch(2)).kind == Kind::kLate);
+  CHECK(ask(consultation, after_epoch(2)).kind == Kind::kLate);
   CHECK(figures.timeouts == 1);
   CHECK(figures.last_timeout_ms >= 500);
-  CHECK(consultation.ask(after_epoch(3)).kind == Kind::kBusy);
+  CHECK(ask(consultation, after_epoch(3)).kind == Kind::kBusy);
   CHECK(figures.timeouts == 2);
   CHECK(figures.last_timeout_ms >= 500);  // that of the one that was asked
   barrier.open();
   CHECK(ask_when_free(consultation, after_epoch(3)).kind == Kind::kDecided);
   const auto timeouts = figures.timeouts;
-  CHECK(consultation.ask(after_epoch(4)).kind == Kind::kFailed);
+  CHECK(ask(consultation, after_epoch(4)).kind == Kind::kFailed);
   CHECK(figures.timeouts == timeouts);
 }
 

@@ -47,7 +47,7 @@ TEST_CASE("a report observes its window, then is closed with what changed") {
   const auto closed = reports.observe(after_epoch(3, 0.4), "policy");
   REQUIRE(closed.size() == 1);
   const auto& report = closed.front();
-  CHECK(report.report_id == "report-a");
+  CHECK(report.command_id == "a");
   CHECK(report.blueprint_id == "norm");
   CHECK(report.slot == "r0c1");
   CHECK(report.policy == "tamiyo.gnn");

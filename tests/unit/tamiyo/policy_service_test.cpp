@@ -56,6 +56,10 @@ bool has_event(const ServiceReport& report, std::string_view name) {
          report.evaluation.events.end();
 }
 
+nlohmann::json saved_service(const PolicyService& service) {
+  return nlohmann::json::parse(service.state()).at("service");
+}
+
 }  // namespace
 
 TEST_CASE("a decision is carried out, reported, and observed for an epoch") {
@@ -122,8 +126,11 @@ TEST_CASE(
   it.time->advance(milliseconds(100));
   CHECK(it.epoch().evaluation.answer.decision.commands.empty());
   CHECK(calls == 4);
-  CHECK(it.service.service_state().breaker == CircuitBreaker{});
-  CHECK(it.service.service_state().mode == ConservativeMode{});
+  const auto after = saved_service(it.service), fresh = saved_service(ServedRun(cull).service);
+  for (const auto* name : {"breaker", "breaker_failures", "breaker_successes", "conservative", "calm_evaluations"}) {
+    INFO(name);
+    CHECK(after.at(name) == fresh.at(name));
+  }
   CHECK(it.epoch().evaluation.answer.decision.commands.size() == 1);
 }
 
@@ -155,12 +162,11 @@ TEST_CASE("a resumed service goes on as the one before it; a controller's own st
   resumed.run.now = it.run.now;
   resumed.service.restore(saved);
   CHECK(resumed.service.state() == saved);
-  CHECK(resumed.service.service_state() == it.service.service_state());
   CHECK(resumed.epoch().evaluation.risk_reason == "conservative_mode");
   ServedRun fresh(cull);
   fresh.service.restore(R"({"epoch":41})");
   CHECK(nlohmann::json::parse(fresh.service.state()).at("epoch") == 41);
-  CHECK(fresh.service.service_state() == ServiceState{});
+  CHECK(saved_service(fresh.service) == saved_service(ServedRun(cull).service));
   CHECK_THROWS_AS(fresh.service.restore("{"), base::Error);
   CHECK_THROWS_AS(fresh.service.restore(R"({"service":{"breaker":"AJAR"}})"), base::Error);
 }

@@ -139,12 +139,12 @@ TEST_CASE("the service takes a failing process for a failing policy: the breaker
   CHECK(has_event(evaluate(), "tamiyo_fallback_blueprint"));
   const auto rubbish = evaluate();
   CHECK_THAT(rubbish.evaluation.answer.problem, ContainsSubstring("no signed message"));
-  CHECK(service->service_state().breaker.state == BreakerState::kOpen);
+  CHECK(value_of(rubbish.metrics, "tamiyo.breaker.inference_state") == static_cast<double>(BreakerState::kOpen));
   CHECK(evaluate().evaluation.answer.kind == Kind::kBreakerOpen);
   time->advance(settings.breaker.open_time);
   const auto probe = evaluate();
   CHECK(probe.evaluation.answer.kind == Kind::kDecided);
-  CHECK(service->service_state().breaker.state == BreakerState::kClosed);
+  CHECK(value_of(probe.metrics, "tamiyo.breaker.inference_state") == static_cast<double>(BreakerState::kClosed));
   CHECK(value_of(probe.metrics, "tamiyo.process.starts_total") == 3);
 }
 

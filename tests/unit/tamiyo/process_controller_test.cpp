@@ -202,7 +202,7 @@ TEST_CASE("the service waits no longer than its deadline for a process that hang
   const auto second = service.evaluate(run.now);
   CHECK((second.evaluation.answer.kind == Kind::kLate || second.evaluation.answer.kind == Kind::kBusy ||
          second.evaluation.answer.kind == Kind::kFailed));
-  CHECK(service.service_state().breaker.state == BreakerState::kOpen);
+  CHECK(value_of(second.metrics, "tamiyo.breaker.inference_state") == static_cast<double>(BreakerState::kOpen));
   CHECK(service.evaluate(run.now).evaluation.answer.kind == Kind::kBreakerOpen);
 }
 

@@ -32,16 +32,21 @@ std::unique_ptr<Consultation> talker(base::Duration deadline = std::chrono::seco
                                         base::Clock(), deadline);
 }
 
+ServiceReport ask(RunPolicy& policy, const leyline::Observation& observation) {
+  policy.begin({observation, {}});
+  return policy.finish(observation.current_epoch).report;
+}
+
 }  // namespace
 
 TEST_CASE("a policy that is asked directly is not judged; the service does not carry out what it cannot trust") {
   const DecidedRun run;
   RunPolicy direct(culler());
   RunPolicy served(std::make_unique<PolicyService>(culler(), ServiceSettings{}, base::Clock()));
-  const auto plain = direct.ask(run.now);
+  const auto plain = ask(direct, run.now);
   CHECK(plain.evaluation.answer.decision.commands.size() == 1);
   CHECK(plain.metrics.empty());
-  const auto judged = served.ask(run.now);
+  const auto judged = ask(served, run.now);
   CHECK(judged.evaluation.answer.kind == Answer::Kind::kFailed);
   CHECK(judged.evaluation.answer.decision.commands.empty());
   CHECK_FALSE(judged.metrics.empty());
@@ -50,10 +55,10 @@ TEST_CASE("a policy that is asked directly is not judged; the service does not c
 TEST_CASE("both forms go on from their saved states") {
   const DecidedRun run;
   RunPolicy direct(culler());
-  direct.ask(run.now);
+  ask(direct, run.now);
   CHECK(direct.state() == "{\"epoch\":3}");
   RunPolicy served(std::make_unique<PolicyService>(culler(), ServiceSettings{}, base::Clock()));
-  served.ask(run.now);
+  ask(served, run.now);
   RunPolicy again(std::make_unique<PolicyService>(culler(), ServiceSettings{}, base::Clock()));
   again.restore(served.state());
   CHECK(again.state() == served.state());
@@ -71,7 +76,7 @@ TEST_CASE("an open question is a part of the state before it, and a restored pol
   };
   DecidedRun run;
   RunPolicy policy = make();
-  policy.ask(run.now);
+  ask(policy, run.now);
   const auto before = policy.state();
   ++run.now.current_epoch;
   run.now.training_loss = std::numeric_limits<double>::quiet_NaN();
@@ -123,7 +128,7 @@ TEST_CASE("shadows are asked as well, and whatever they do changes nothing") {
                                  return leyline::Decision{};
                                },
                                std::chrono::milliseconds(5)));
-  const auto report = policy.ask(run.now);
+  const auto report = ask(policy, run.now);
   CHECK(report.evaluation.answer.decision.reason == "cull");
   CHECK(report.asked.answer.decision.reason == "cull");
   const auto& shadows = report.asked.shadows;
@@ -135,7 +140,7 @@ TEST_CASE("shadows are asked as well, and whatever they do changes nothing") {
   CHECK(shadows[1].answer.outcome == "failed");
   CHECK(shadows[1].answer.problem == "no");
   CHECK(shadows[2].answer.outcome == "late");
-  CHECK(policy.ask(run.now).asked.shadows[2].answer.outcome == "busy");
+  CHECK(ask(policy, run.now).asked.shadows[2].answer.outcome == "busy");
   CHECK(policy.figures().timeouts == 0);
   end.set_value();
 }
@@ -148,11 +153,11 @@ TEST_CASE("shadows go on from their states; one that is new, or cannot read its 
     return policy;
   };
   const auto one = with_shadows({"random"});
-  one->ask(run.now);
+  ask(*one, run.now);
   CHECK(one->state() == R"({"epoch":3,"shadows":{"random":"{\"epoch\":3}"}})");
   const auto two = with_shadows({"random", "none"});
   two->restore(one->state());
-  CHECK(two->ask(run.now).asked.shadows[0].state == R"({"epoch":3})");
+  CHECK(ask(*two, run.now).asked.shadows[0].state == R"({"epoch":3})");
   const auto none = with_shadows({});
   none->restore(one->state());
   CHECK(none->state() == R"({"epoch":3})");

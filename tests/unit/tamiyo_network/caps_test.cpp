@@ -28,14 +28,6 @@ TEST_CASE("a graph beyond the largest cap is refused with its node type") {
   CHECK(caps.error() == "graph: 257 blueprint nodes, the network takes at most 256");
 }
 
-TEST_CASE("a graph fits caps that are nowhere below its counts") {
-  const Caps caps = {1, 4, 4, 8, 4, 4};
-  CHECK(fits(graph_of({1, 4, 4, 8, 4, 4}), caps));
-  CHECK(fits(graph_of({1, 0, 1, 5, 3, 4}), caps));
-  CHECK(!fits(graph_of({1, 4, 4, 8, 4, 5}), caps));
-  CHECK(!fits(graph_of({1, 5, 0, 0, 0, 0}), caps));
-}
-
 TEST_CASE("caps as text") {
   CHECK(to_text({1, 4, 8, 16, 4, 4}) == "1 global, 4 seed, 8 blueprint, 16 layer, 4 activation, 4 parameter");
 }

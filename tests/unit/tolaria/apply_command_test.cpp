@@ -253,15 +253,7 @@ TEST_CASE("the first moments of a widening that fossilised are those that the wi
   auto c = growing_wide_case();
   c.config.training.optimizer.weight_decay = 0;
   const auto late = widened_on_trial(c), early = widened_on_trial(c);
-  for (auto* each : {late.get(), early.get()}) {
-    const at::NoGradGuard no_grad;
-    at::manual_seed(8);
-    for (const auto& [id, tensor] : step::named_tensors(each->model->state)) {
-      if (id.starts_with("seed-0001.")) torch::Tensor(tensor).add_(at::randn(tensor.sizes()), 0.1);
-      if (id.starts_with("optimizer.exp_avg")) torch::Tensor(tensor).zero_();
-    }
-    step::set_learning_rate(each->model->state, 0);
-  }
+  for (auto* each : {late.get(), early.get()}) move_only_moments(*each, 0.1);
   late->steps(6);
   take(*late, late->command(SeedOperation::kFossilize, kSeed));
   take(*early, early->command(SeedOperation::kFossilize, kSeed));

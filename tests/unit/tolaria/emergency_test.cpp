@@ -60,8 +60,10 @@ TEST_CASE("an emergency rises only, is told once a level, and a good epoch ends 
   CHECK(room.levels("tolaria.emergency.escalated") == std::vector<std::string>{"1", "2"});
   CHECK(emergency.reason() == "not finite");
   emergency.end_good_epoch();
-  CHECK(emergency.level() == EmergencyLevel::kNone);
+  CHECK(emergency.reason().empty());
+  emergency.raise(EmergencyLevel::kNotice, 0, "slow");
   emergency.fail_epoch(900, "not finite");  // no limit is set
+  CHECK(room.levels("tolaria.emergency.escalated") == std::vector<std::string>{"1", "2", "1", "2"});
   CHECK_FALSE(emergency.is_halted());
 }
 
@@ -88,7 +90,7 @@ TEST_CASE("a late rollback is trouble, and a halt where the run file says so") {
     Emergency emergency(config, base::Clock(), room.outbox);
     emergency.late_rollback(300, 1);
     CHECK(emergency.is_halted() == halts);
-    CHECK(emergency.level() != EmergencyLevel::kNone);
+    CHECK(room.levels("tolaria.emergency.escalated").size() == 1);
   }
 }
 

@@ -39,10 +39,11 @@ TEST_CASE("a slow epoch is reported and is a notice, no more") {
   CHECK(outbox.waiting()[0].description == "tolaria.epoch_budget_exceeded");
   CHECK(outbox.waiting()[0].attributes.at("latency_ms") == "11.000");
   CHECK(outbox.waiting()[0].attributes.at("budget_ms") == "10.000");
-  CHECK(emergency.level() == EmergencyLevel::kNotice);
+  CHECK(outbox.waiting()[1].description == "tolaria.emergency.escalated");
+  CHECK(outbox.waiting()[1].attributes.at("level") == "1");
   budgets.check(progress, 9, 6, emergency);
+  REQUIRE(outbox.waiting().size() == 3);
   CHECK(outbox.waiting().back().description == "tolaria.hook_budget_exceeded");
-  CHECK(emergency.level() == EmergencyLevel::kNotice);
 }
 
 }  // namespace esper::test::epoch_budgets_test

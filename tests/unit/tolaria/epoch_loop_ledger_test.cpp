@@ -10,6 +10,7 @@
 #include "base/ledger/chrome_trace.h"
 #include "base/names.h"
 #include "leyline/telemetry.h"
+#include "support/owner_times.h"
 #include "support/run_fixture.h"
 #include "support/trace_check.h"
 #include "tolaria/report/run_report.h"
@@ -61,7 +62,7 @@ TEST_CASE("what the packets report is all of the process's time") {
   const auto wall = std::chrono::duration<double, std::milli>(it.ledger.wall()).count();
   const auto shares = reported_by(it);
   CHECK(std::abs(sum(shares) - wall) < 1e-6 * wall);
-  CHECK(base::sum_of(it.ledger.totals()) == it.ledger.wall());
+  CHECK(sum_of(it.ledger.totals()) == it.ledger.wall());
   for (const char* owner : {"compute", "loader_wait", "validation", "policy", "telemetry", "checkpoint", "start_up"}) {
     CAPTURE(owner);
     CHECK(shares.contains(owner));

@@ -83,16 +83,8 @@ TEST_CASE("the moments of a folded layer are those that it would have with its s
     c.config.training.optimizer.kind = kind;
     c.config.training.optimizer.momentum = 0.9;
     const auto late = on_trial(c), early = on_trial(c);
-    for (auto* each : {late.get(), early.get()}) {
-      const at::NoGradGuard no_grad;
-      // A map that is far from the identity, and no moments of another time.
-      at::manual_seed(8);
-      for (const auto& [id, tensor] : step::named_tensors(each->model->state)) {
-        if (id.starts_with("seed-0001.")) torch::Tensor(tensor).add_(at::randn(tensor.sizes()), 0.05);
-        if (id.starts_with("optimizer.exp_avg") || id.starts_with("optimizer.momentum")) torch::Tensor(tensor).zero_();
-      }
-      step::set_learning_rate(each->model->state, 0);
-    }
+    // A map that is far from the identity.
+    for (auto* each : {late.get(), early.get()}) move_only_moments(*each, 0.05);
     const auto fold = [](GrowingModel& grown) {
       const auto done = grown.apply(grown.command(SeedOperation::kFossilize, kSeed));
       INFO(done.events.back().reason);

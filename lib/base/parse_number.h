@@ -1,14 +1,15 @@
 #pragma once
-// A number within an item of a list. Any thread.
+// A text that is one number. Any thread.
 
 #include <charconv>
 #include <optional>
 #include <string_view>
 #include <system_error>
 
-namespace esper::config {
+namespace esper::base {
 
-// Nothing where the text is not one number and nothing else, or one that T cannot hold.
+// Nothing where the text is not one number and nothing else, or one that T cannot hold. The form is std::from_chars's:
+// whole numbers in decimal digits, and of floating-point types "inf" and "nan", too.
 template <class T>
 std::optional<T> parse_number(std::string_view text) {
   T number{};
@@ -17,4 +18,4 @@ std::optional<T> parse_number(std::string_view text) {
   return number;
 }
 
-}  // namespace esper::config
+}  // namespace esper::base
