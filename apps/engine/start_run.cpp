@@ -167,8 +167,8 @@ std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& ben
 }
 
 // A run that cannot be composed again ends as others do, with a last packet and its trace. Its checkpoints stand.
-void report_no_return(const Workbench& bench, const OpenRun& open, const tolaria::GoBack& where, base::Ledger& ledger,
-                      const std::exception& error) {
+void report_no_return(const Workbench& bench, const OpenRun& open, const tolaria::RestartRequest& where,
+                      base::Ledger& ledger, const std::exception& error) {
   try {
     RunTelemetry telemetry(bench.config, open.folder, Console::kNone);
     tolaria::RunProgress progress;
@@ -218,12 +218,12 @@ std::unique_ptr<Composition> go_back(const TrainRequest& request, Workbench& ben
                                      GoingBack& back) {
   const base::Clock clock;
   const auto begin = clock.now();
-  const tolaria::GoBack& where = *outcome.back;
+  const tolaria::RestartRequest& where = *outcome.restart;
   back.reactions.insert(back.reactions.end(), where.reactions.begin(), where.reactions.end());
   back.newest_step = where.newest_step;
   back.from = {outcome.reason, where.epoch, where.step, {}, where.figures};
   back.ledger = composition->let_go();
-  auto kept = composition->bundles().let_go();
+  auto kept = composition->bundles().release_kept();
   // In fp32, or in smaller batches, the run may come to that step with other bits.
   const auto changes_bits = [](const tolaria::ReactionRecord& made) {
     return made.reaction == tolaria::Reaction::kFullPrecision || made.reaction == tolaria::Reaction::kSplitBatches;
@@ -242,8 +242,8 @@ std::unique_ptr<Composition> go_back(const TrainRequest& request, Workbench& ben
     throw;
   }
   back.from.took = clock.now() - begin;
-  composition->run().came_back = back.from;
-  composition->bundles().take_over(std::move(kept));
+  composition->run().restart_report = back.from;
+  composition->bundles().adopt(std::move(kept));
   return composition;
 }
 

@@ -38,7 +38,7 @@ std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& ben
 struct GoingBack {
   std::vector<tolaria::ReactionRecord> reactions;  // of this process, in order
   std::int64_t newest_step = 0;
-  tolaria::CameBack from;
+  tolaria::RestartReport from;
   base::Ledger ledger;
 };
 

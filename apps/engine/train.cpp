@@ -107,12 +107,12 @@ FinishedRun train(const TrainRequest& request, Workbench& bench, const OpenRun& 
   std::optional<device::KernelTrace> kernels;
   if (request.trace) composed->run().kernel_trace = &kernels.emplace(bench.device);
   auto outcome = run_epochs(*composed, open);
-  while (outcome.back && base::Interrupt::requested() == 0) {
+  while (outcome.restart && base::Interrupt::requested() == 0) {
     composed = go_back(request, bench, open, std::move(composed), outcome, back);
     if (kernels) composed->run().kernel_trace = &*kernels;
     outcome = run_epochs(*composed, open);
   }
-  if (outcome.back) outcome = interrupted_on_the_way();
+  if (outcome.restart) outcome = interrupted_on_the_way();
   end_in_time(bench.config, static_cast<int>(tolaria::exit_code_of(outcome)),
               "the run in " + open.folder.path + " is over");
   name_bundle(open, outcome);

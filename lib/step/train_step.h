@@ -12,8 +12,8 @@
 
 namespace esper::step {
 
-// inputs as the network takes them; targets as step/loss.h takes them: int64 [B], [B, T] with one class per
-// token or [B, H, W] with one per pixel; float32 [B, K].
+// inputs as the network takes them; targets as step/loss.h takes them: int64 [B], [B, T] with one class per token or
+// [B, H, W] with one per pixel; float32 [B, K].
 struct Microbatch {
   torch::Tensor inputs, targets;
 };
@@ -24,12 +24,11 @@ using Forward = std::function<torch::Tensor(const torch::Tensor& inputs)>;
 using TrainingForward = std::function<torch::Tensor(const torch::Tensor& inputs, kasmina::SlotTaps* taps)>;
 
 // One optimizer step on the mean loss over all targets of all microbatches, whatever their sizes (weighted by class,
-// where class weights are set): forward and one
-// backward per microbatch, a second forward and backward for each seed that trains in the shadow of the network, which
-// is in no figure of the loss, aggregation over seeds (step/aggregation.h), unscale, global norm, clip, optimizer,
-// averages, metric sums. With fp16 a step whose gradients are not finite changes nothing but the loss scale and the
-// metrics, and of those its loss only where that is finite. A parameter that no forward of the step used stays as it
-// is, with its moments, as in PyTorch. microbatches: not empty.
+// where class weights are set): forward and one backward per microbatch, a second forward and backward for each seed
+// that trains in the shadow of the network, which is in no figure of the loss, aggregation over seeds
+// (step/aggregation.h), unscale, global norm, clip, optimizer, averages, metric sums. With fp16 a step whose gradients
+// are not finite changes nothing but the loss scale and the metrics, and of those its loss only where that is finite. A
+// parameter that no forward of the step used stays as it is, with its moments, as in PyTorch. microbatches: not empty.
 void train_step(StepState& state, const StepSettings& settings, std::span<const Microbatch> microbatches,
                 const TrainingForward& forward);
 

@@ -3,7 +3,6 @@
 #include <torch/types.h>
 
 #include <algorithm>
-#include <cmath>
 #include <new>
 #include <utility>
 
@@ -15,14 +14,11 @@
 #include "device/facts.h"
 #include "device/profiler.h"
 #include "device/utilization.h"
-#include "step/finite_watch.h"
 #include "tolaria/epoch_trainer.h"
 #include "tolaria/evaluation/measure.h"
 #include "tolaria/growth/growth.h"
 #include "tolaria/report/epoch_reporter.h"
-#include "tolaria/run/held_state.h"
 #include "tolaria/safety/run_safety.h"
-#include "tolaria/safety/step_bundles.h"
 
 namespace esper::tolaria {
 namespace {
@@ -31,27 +27,6 @@ using base::Interrupt;
 using base::LedgerScope;
 using base::Owner;
 using step::StepMetrics;
-
-std::string why_diverged(const StepMetrics& metrics, const Measurements& measured) {
-  if (metrics.steps == 0) return "no step of the epoch could be trained; tolaria.step_skipped says why";
-  if (!std::isfinite(metrics.loss)) return "the training loss is not finite";
-  if (!std::isfinite(measured.running.loss)) return "the validation loss is not finite";
-  return {};
-}
-
-// With the first tensor that is not finite, where one is.
-std::string divergence(const StepMetrics& metrics, const Measurements& measured, const step::Model& model) {
-  std::string reason = why_diverged(metrics, measured);
-  if (reason.empty()) return reason;
-  const auto tensors = step::all_tensors(model, model.state.device);
-  if (const auto tensor = step::first_not_finite(tensors, {}); !tensor.empty()) reason += "; nor is " + tensor;
-  return reason;
-}
-
-LossVerdict judge(const Measurements& measured, const Run& run) {
-  if (!run.facts.config.safety.watch_loss) return {};
-  return judge_loss({measured.running.loss, measured.running.score, run.facts.num_classes}, run.progress.safety);
-}
 
 class EpochLoop {
  public:
@@ -63,11 +38,10 @@ class EpochLoop {
                     run.facts, run.ledger,          run.facts.device.is_cuda() ? &forward_ : nullptr},
         log_(run.model, run.progress, run.outbox, run.saver),
         end_(run.facts, run.progress, run.saver, run.outbox),
-        safety_(evaluation_, run.progress, run.saver, run.outbox, end_),
+        safety_(evaluation_, run.progress, run.saver, run.outbox, end_, run.bundles),
         trainer_(run, safety_.good_state()),
         growth_(evaluation_, run.policy, log_, run.saver, run.data.probe, run.at_the_end),
         reporter_(run.facts, run.progress, run.model, run.outbox, run.ledger),
-        held_(run.progress, run.saver, run.outbox),
         utilization_(device::pci_address_of(run.facts.device), run.facts.clock) {}
 
   RunOutcome run();
@@ -82,15 +56,13 @@ class EpochLoop {
   std::optional<RunOutcome> run_epoch();
   Measurements measure();
   StepMetrics read_metrics();
-  // Empty: the epoch is good, or is now, without what its growing seeds did to it.
-  std::optional<RunOutcome> undo_trouble(StepMetrics& metrics, Measurements& measured);
+  // Undoes the epoch if it was a bad one.
+  RunSafety::EpochCheck check(StepMetrics& metrics, Measurements& measured);
   // In an epoch that is not over; one that would have been undone is saved as it began.
   RunOutcome interrupted();
   RunSafety::Decision decision() const {
     return growth_.figures().without_decision ? RunSafety::Decision::kMissing : RunSafety::Decision::kMade;
   }
-  // The state that the epoch began with was put back: trains up to the bad step once more, and puts it back again.
-  void write_bundle(StepBundles::Kept kept);
   // Whether the end of the epoch may be interrupted.
   bool may_be_interrupted() const;
   EpochEnd grow(const EpochResults& results);
@@ -106,14 +78,13 @@ class EpochLoop {
   EpochTrainer trainer_;
   Growth growth_;
   EpochReporter reporter_;
-  HeldState held_;
   device::UtilizationMeter utilization_;
 };
 
 RunOutcome EpochLoop::run() {
   RunOutcome outcome = run_or_save();
   try {
-    reporter_.report_safety(safety_.good_state().figures(), safety_.emergency_figures());
+    reporter_.report_safety(safety_.rollback_figures(), safety_.emergency_figures());
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
     // The outcome is worth more than the last counts.
   }
@@ -133,7 +104,7 @@ RunOutcome EpochLoop::run_or_save() {
 }
 
 RunOutcome EpochLoop::run_to_the_end() {
-  safety_.begin(run_.came_back);
+  safety_.begin(run_.restart_report);
   if (const auto outcome = safety_.halted()) return *outcome;
   growth_.ask_again();
   for (follow_changes(); !end_.is_last_epoch_over() && !end_.should_stop_early(); follow_changes()) {
@@ -154,8 +125,8 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   base::hold_memory_reserve();
   const base::LedgerEpoch epoch(run_.ledger, run_.progress.epoch + 1);
   auto trained = trainer_.train();
-  for (; !trained && trainer_.bad_step(); trained = trainer_.train()) {
-    if (const auto outcome = safety_.react(*trainer_.bad_step())) return outcome;
+  for (; !trained && trainer_.failure(); trained = trainer_.train()) {
+    if (const auto outcome = safety_.react(*trainer_.failure())) return outcome;
   }
   if (!trained) return interrupted();
   trained->utilization = utilization_.read();
@@ -167,12 +138,11 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
     run_.outbox.keep_first(events);
     return interrupted();
   }
-  if (may_be_interrupted()) held_.hold(events);
+  if (may_be_interrupted()) safety_.begin_epoch_end(events);
   StepMetrics metrics = read_metrics();
   trainer_.record_epoch_end(metrics, *trained);
-  if (const auto outcome = undo_trouble(metrics, measured)) return outcome;
-  const LossVerdict verdict = judge(measured, run_);
-  if (verdict.kind == LossVerdict::Kind::kBad) return safety_.fail_epoch(verdict.reason);
+  const auto checked = check(metrics, measured);
+  if (checked.outcome) return checked.outcome;
 
   const auto best_before = run_.progress.best;
   bool better = record_epoch(run_.progress, metrics, figures_of(measured.running), goals_of(config()));
@@ -183,7 +153,7 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   }
   trainer_.take_structure();
   forward_.take_structure();
-  safety_.end_epoch(verdict, measured, decision());
+  safety_.end_epoch(checked.verdict, measured, decision());
   const double hook_ms = base::milliseconds(run_.facts.clock.now() - hook_begin);
 
   const bool is_save_due =
@@ -194,7 +164,7 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
     run_.saver.report_results();
   }
   safety_.check_times(trained->train_ms, hook_ms);
-  reporter_.report(results, {run_.policy.figures(), growth_.figures(), safety_.good_state().figures(),
+  reporter_.report(results, {run_.policy.figures(), growth_.figures(), safety_.rollback_figures(),
                              safety_.emergency_figures(), run_.saver.figures(), hook_ms});
   trainer_.prepare_structures();
   if (Interrupt::requested() != 0) return end_.interrupted();
@@ -213,43 +183,14 @@ StepMetrics EpochLoop::read_metrics() {
   return step::read_metrics(run_.model.state);
 }
 
-// The growing seeds' changes are undone, so there is nothing to report.
-std::optional<RunOutcome> EpochLoop::undo_trouble(StepMetrics& metrics, Measurements& measured) {
-  GoodState& good_state = safety_.good_state();
-  const std::string& spoilt = trainer_.spoilt();
-  auto bad_step = spoilt.empty() || run_.bundles == nullptr ? std::nullopt : run_.bundles->let_go();
-  std::string reason = spoilt.empty() ? divergence(metrics, measured, run_.model) : spoilt;
-  if (reason.empty()) reason = good_state.loss_explosion(measured);
-  if (reason.empty()) return std::nullopt;
-  if (auto outcome = safety_.go_before_epoch(reason)) return outcome;
-  if (!good_state.has_growing_seeds() || !good_state.put_back(reason)) return safety_.fail_epoch(reason);
-  held_.hold_restored(good_state.kept_progress());
-  if (bad_step) write_bundle(std::move(*bad_step));
-  if (!good_state.measure_again(reason, metrics, measured)) {
-    held_.go_back();
-    safety_.return_to_good_state();
-    return end_.interrupted();
-  }
-  reason = divergence(metrics, measured, run_.model);
-  return reason.empty() ? std::nullopt : std::optional(safety_.fail_epoch(reason));
+RunSafety::EpochCheck EpochLoop::check(StepMetrics& metrics, Measurements& measured) {
+  const auto train_up_to = [this](std::int64_t step) { return trainer_.train_up_to(step); };
+  return safety_.check_epoch({metrics, measured, trainer_.nonfinite_reason(), train_up_to});
 }
 
 RunOutcome EpochLoop::interrupted() {
-  if (!trainer_.spoilt().empty()) safety_.return_to_good_state();
+  if (!trainer_.nonfinite_reason().empty()) safety_.restore_good_state();
   return end_.interrupted();
-}
-
-void EpochLoop::write_bundle(StepBundles::Kept kept) {
-  GoodState& good_state = safety_.good_state();
-  RunProgress end = run_.progress;
-  const std::int64_t step = kept.facts.step;
-  if (safety_.return_to_good_state() && trainer_.train_up_to(step)) {
-    run_.bundles->take_over(std::move(kept));
-    run_.bundles->come_to(step);
-  }
-  run_.bundles->let_go();  // of another step that went wrong on the way
-  good_state.restore();
-  run_.progress = std::move(end);
 }
 
 bool EpochLoop::may_be_interrupted() const {
@@ -259,17 +200,8 @@ bool EpochLoop::may_be_interrupted() const {
 
 EpochEnd EpochLoop::grow(const EpochResults& results) {
   const LedgerScope deciding(run_.ledger, Owner::kPolicy);
-  EpochEnd end = EpochEnd::kInterrupted;
   base::fault::signal_point("tolaria.deciding");
-  safety_.good_state().forget();
-  try {
-    end = growth_.end_epoch(run_.progress, results);
-  } catch (...) {
-    held_.go_back();
-    throw;
-  }
-  end == EpochEnd::kComplete ? held_.let_go() : held_.go_back();
-  return end;
+  return safety_.grow([&] { return growth_.end_epoch(run_.progress, results); });
 }
 
 }  // namespace

@@ -74,7 +74,8 @@ std::int64_t EpochTrainer::steps_left(const std::vector<Microbatch>& microbatche
   return is_whole(microbatches) ? epochs_left * run_.facts.steps_per_epoch() : epochs_left;
 }
 
-std::optional<BadStep> EpochTrainer::train_step(const std::vector<Microbatch>& microbatches, std::int64_t steps_left) {
+std::optional<TrainingFailure> EpochTrainer::train_step(const std::vector<Microbatch>& microbatches,
+                                                        std::int64_t steps_left) {
   const device::FailingSteps failing_steps;
   try {
     const std::int64_t parts = run_.progress.safety.parts_at(run_.progress.step);
@@ -83,12 +84,12 @@ std::optional<BadStep> EpochTrainer::train_step(const std::vector<Microbatch>& m
   } catch (const std::exception& error) {
     const std::string reason = device::out_of_memory_message(error);
     if (reason.empty()) throw;
-    return BadStep{run_.progress.step, reason, false, Trouble::kOutOfMemory};
+    return TrainingFailure{FailureKind::kOutOfMemory, run_.progress.step, reason};
   }
 }
 
-std::optional<BadStep> EpochTrainer::run_step(const std::vector<Microbatch>& microbatches,
-                                              const std::vector<Microbatch>& used, std::int64_t steps_left) {
+std::optional<TrainingFailure> EpochTrainer::run_step(const std::vector<Microbatch>& microbatches,
+                                                      const std::vector<Microbatch>& used, std::int64_t steps_left) {
   const base::Clock& clock = run_.facts.clock;
   const std::int64_t step = run_.progress.step;
   const bool watched = runner_.is_watching();
@@ -107,9 +108,9 @@ std::optional<BadStep> EpochTrainer::run_step(const std::vector<Microbatch>& mic
   if (watched) runner_.record_step_time(clock.now() - begin);
   if (run_.step_times) run_.step_times->push_back({begin, clock.now()});
   recorder_.end(microbatches, run_.facts.learning_rate(step) * rate_factor, {runner_.figures().in_use, runner_.bits()});
-  auto bad = watch_.look_at(step, used);
-  if (bad && run_.bundles) run_.bundles->keep(*bad, used, runner_.figures().in_use);
-  return bad;
+  auto failure = watch_.look_at(step, used);
+  if (failure && run_.bundles) run_.bundles->keep(*failure, used, runner_.figures().in_use);
+  return failure;
 }
 
 // On a card a step is only queued when it returns.
@@ -122,11 +123,11 @@ void EpochTrainer::save() {
   run_.display.phase = leyline::Phase::kTraining;
 }
 
-void EpochTrainer::note_trouble(std::optional<BadStep> bad, bool can_go_back) {
-  if (bad && !can_go_back && bad->trouble != Trouble::kOutOfMemory) {
-    spoilt_ = bad->reason;
+void EpochTrainer::record_failure(std::optional<TrainingFailure> failure, bool can_roll_back) {
+  if (failure && !can_roll_back && failure->kind != FailureKind::kOutOfMemory) {
+    nonfinite_reason_ = failure->reason;
   } else {
-    bad_step_ = std::move(bad);
+    failure_ = std::move(failure);
   }
 }
 
@@ -140,7 +141,7 @@ void EpochTrainer::advance_cursor(const std::vector<Microbatch>& microbatches) {
 void EpochTrainer::begin_epoch() {
   batches_.begin_epoch(run_.progress.epoch, run_.progress.batch);
   setup_.follow_network();
-  bad_step_.reset();
+  failure_.reset();
   watch_.begin_epoch(run_.progress.step);
 }
 
@@ -170,8 +171,8 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   const auto begin = clock.now();
   const auto wait_before = run_.ledger.so_far(Owner::kLoaderWait);
   begin_epoch();
-  spoilt_.clear();
-  const bool can_go_back = !good_state_.has_growing_seeds();
+  nonfinite_reason_.clear();
+  const bool can_roll_back = !good_state_.has_growing_seeds();
   steady_bits_.copied();  // at the end of the epoch before, or of the return to it
   TrainedEpoch trained;
   std::vector<Microbatch> microbatches;
@@ -179,30 +180,30 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   if (run_.kernel_trace != nullptr && std::exchange(has_trained_, true)) run_.kernel_trace->begin();
   for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
     base::fault::signal_point("tolaria.training");
-    if (run_.bundles) run_.bundles->come_to(run_.progress.step);
-    if (!spoilt_.empty() || run_.progress.safety.skips_step(run_.progress.step)) {
+    if (run_.bundles) run_.bundles->write_if_due(run_.progress.step);
+    if (!nonfinite_reason_.empty() || run_.progress.safety.skips_step(run_.progress.step)) {
       recorder_.pass_over(microbatches);
     } else {
       if (base::fault::hit("tolaria.nan_input")) spoil(microbatches);
-      note_trouble(train_step(microbatches, steps_left(microbatches)), can_go_back);
-      if (bad_step_) return std::nullopt;
+      record_failure(train_step(microbatches, steps_left(microbatches)), can_roll_back);
+      if (failure_) return std::nullopt;
       for (const auto& [inputs, targets] : microbatches) trained.samples += inputs.size(0);
     }
     advance_cursor(microbatches);
     batches_.look_ahead();
     const bool is_last = run_.progress.batch == run_.facts.batches_per_epoch;
     if (run_.kernel_trace != nullptr) run_.kernel_trace->step_over(is_last);
-    const bool copies = can_go_back && is_whole(microbatches) && steady_bits_.wants_copy(runner_.bits());
+    const bool copies = can_roll_back && is_whole(microbatches) && steady_bits_.wants_copy(runner_.bits());
     const bool saves = run_.saver.is_due_after_step() && run_.progress.safety.suspect_epochs == 0;
     const bool interrupted = base::Interrupt::requested() != 0;
-    if (spoilt_.empty()) {
+    if (nonfinite_reason_.empty()) {
       const bool must_know = copies || saves || interrupted || is_last;
-      note_trouble(watch_.look_back(run_.progress.step, must_know ? When::kNow : When::kIfDue), can_go_back);
+      record_failure(watch_.look_back(run_.progress.step, must_know ? When::kNow : When::kIfDue), can_roll_back);
     }
-    if (bad_step_ || interrupted) return std::nullopt;
-    if (!spoilt_.empty()) continue;
-    if (copies || (saves && can_go_back)) {
-      good_state_.keep();
+    if (failure_ || interrupted) return std::nullopt;
+    if (!nonfinite_reason_.empty()) continue;
+    if (copies || (saves && can_roll_back)) {
+      good_state_.take_snapshot();
       steady_bits_.copied();
     }
     if (saves) save();

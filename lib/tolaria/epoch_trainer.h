@@ -27,12 +27,12 @@ class EpochTrainer {
   EpochTrainer& operator=(const EpochTrainer&) = delete;
 
   // Trains from the run's cursor to the end of the epoch, and saves when due. Empty if a signal interrupted it, or if a
-  // step went wrong: then bad_step() has it, and the cursor is before it, or after those of which it is one. Where
-  // seeds grow, an epoch with numbers that are not finite is undone as a whole: then the steps after the bad one are
-  // passed over, and spoilt() says why.
+  // step went wrong: then failure() has it, and the cursor is before it, or after those of which it is one. Where
+  // seeds grow, an epoch with numbers that are not finite is undone as a whole: then the steps after the non-finite one
+  // are passed over, and nonfinite_reason() says why.
   std::optional<TrainedEpoch> train();
-  const std::optional<BadStep>& bad_step() const { return bad_step_; }
-  const std::string& spoilt() const { return spoilt_; }
+  const std::optional<TrainingFailure>& failure() const { return failure_; }
+  const std::string& nonfinite_reason() const { return nonfinite_reason_; }
   // Trains from the run's cursor until before `step`, of the same epoch, and saves nothing. False if a signal or a step
   // that goes wrong comes before it.
   bool train_up_to(std::int64_t step);
@@ -49,12 +49,12 @@ class EpochTrainer {
  private:
   void begin_epoch();
   // What went wrong, if it did.
-  std::optional<BadStep> train_step(const std::vector<step::Microbatch>& microbatches, std::int64_t steps_left);
+  std::optional<TrainingFailure> train_step(const std::vector<step::Microbatch>& microbatches, std::int64_t steps_left);
   // used: the microbatches, or smaller ones of the same samples.
-  std::optional<BadStep> run_step(const std::vector<step::Microbatch>& microbatches,
-                                  const std::vector<step::Microbatch>& used, std::int64_t steps_left);
-  // To bad_step(), or to spoilt() where the run cannot go back before the step.
-  void note_trouble(std::optional<BadStep> bad, bool can_go_back);
+  std::optional<TrainingFailure> run_step(const std::vector<step::Microbatch>& microbatches,
+                                          const std::vector<step::Microbatch>& used, std::int64_t steps_left);
+  // To failure(), or to nonfinite_reason() where the run cannot roll back a single step.
+  void record_failure(std::optional<TrainingFailure> failure, bool can_roll_back);
   void wait_for_device() const;
   void save();
   bool is_whole(const std::vector<step::Microbatch>& microbatches) const;
@@ -68,8 +68,8 @@ class EpochTrainer {
   BatchSource batches_;
   StepWatch watch_;
   StepRecorder recorder_;
-  std::optional<BadStep> bad_step_;
-  std::string spoilt_;
+  std::optional<TrainingFailure> failure_;
+  std::string nonfinite_reason_;
   SteadyBits steady_bits_;
   bool has_trained_ = false;  // an epoch, in this process
 };

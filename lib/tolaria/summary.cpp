@@ -27,7 +27,7 @@ const char* status_of(Outcome kind) {
       return "out_of_memory";
     case Outcome::kHalted:
       return "halted";
-    case Outcome::kGoBack:
+    case Outcome::kRestart:
     case Outcome::kNotSaved:
       break;
   }

@@ -22,9 +22,8 @@ ActionWeights balanced_weights(std::span<const Lesson* const> lessons);
 // 0-dim, the sum of
 //
 //   action      cross entropy over the possible actions, each decision by its weight
-//   germinated  of the germinations, cross entropy of the slot among the free ones, of the blueprint among those that
-//   fit
-//               it, and of the curve; squared errors of the blend's length and target
+//   germinated  of the germinations, cross entropy of the slot among the free ones, of the blueprint among those
+//               that fit it, and of the curve; squared errors of the blend's length and target
 //   hindsight   cross entropy of the level of risk; squared error of the value
 //
 // each a mean over the decisions that have it.

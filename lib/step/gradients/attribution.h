@@ -2,9 +2,8 @@
 // Which seed answers for how much of a microbatch: a row of shares over the growing seeds, in order of birth, that sums
 // to one. Pure tensor functions; nothing is read by the host. Training thread.
 //
-//   approx      |<dL/d(output_s), change_s>| over the sum of all seeds', from the gradients of the one backward: how
-//   much
-//               the loss would move, to first order, if seed s took back what it changes at its slot
+//   approx      |<dL/d(output_s), change_s>| over the sum of all seeds', from the gradients of the one backward:
+//               how much the loss would move, to first order, if seed s took back what it changes at its slot
 //   probe       max(0, loss without seed s - loss) over the sum of all seeds', measured by one more forward for each
 //   dataloader  the mean of the shares that the targets' classes were given
 //   uniform     equally; so is any of the others where their sum is zero

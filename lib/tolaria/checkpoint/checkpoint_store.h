@@ -39,10 +39,9 @@ class CheckpointStore {
     std::string not_rotated;  // why a journal that is due for a new file, and this publish with it, did not begin one
   };
   // Publishes, records, then deletes superseded checkpoints: not the newest of a good step, to which the run may go
-  // back. An existing folder of that name stays if it is intact and
-  // holds the same state; else it is renamed: to `<name>.bad` if damaged, to `<name>.unread` if intact (of another
-  // configuration) or unreadable. Throws IoError; then nothing was deleted, and the name holds either nothing new or
-  // the whole checkpoint.
+  // back. An existing folder of that name stays if it is intact and holds the same state; else it is renamed: to
+  // `<name>.bad` if damaged, to `<name>.unread` if intact (of another configuration) or unreadable. Throws IoError;
+  // then nothing was deleted, and the name holds either nothing new or the whole checkpoint.
   Published publish(const CheckpointImage& image, Rank rank);
 
   // Keeps space for another checkpoint of about so many bytes; returns why not as text, else it is empty.
@@ -96,7 +95,7 @@ std::string restore_newest(base::FileSystem& files, const std::string& folder,
                            std::vector<RefusedCheckpoint>& refused);
 
 // What `load` returns; fails as well with the text of what it throws, as where a field is of a later version. A lack of
-// memory is this process's trouble, not the checkpoint's, and is thrown on.
+// memory is this process's fault, not the checkpoint's, and is thrown on.
 base::Expected<void> try_load(const std::function<base::Expected<void>()>& load);
 
 }  // namespace esper::tolaria

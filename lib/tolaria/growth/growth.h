@@ -10,7 +10,7 @@
 #include "tolaria/growth/control.h"
 #include "tolaria/growth/lifecycle_log.h"
 #include "tolaria/growth/observe.h"
-#include "tolaria/growth/policy_question.h"
+#include "tolaria/growth/policy_schedule.h"
 #include "tolaria/growth/settle.h"
 #include "tolaria/run/run.h"
 

@@ -6,9 +6,8 @@
 //   growth.gates.evidence   kept if
 //   none                    its gain in validation loss is shown at 95 %
 //   ablation                its gain in accuracy points is at least gates.min_contribution_points
-//   control                 its worth, as far as it was measured, is shown as gate G5 demands it, and it is not shown
-//   to
-//                           raise the validation loss
+//   control                 its worth, as far as it was measured, is shown as gate G5 demands it, and it is not
+//                           shown to raise the validation loss
 //
 // What is kept stays at the alpha with which the last epoch ran, so that the network which is left is that epoch's: at
 // alpha 1, to which the network has not adapted, it may be far worse. A widening alone is kept at alpha 1, and judged

@@ -48,8 +48,8 @@ struct StepTime {
   base::Duration begin{}, end{};
 };
 
-// The run went back to a checkpoint, in this process, and was composed anew.
-struct CameBack {
+// The run was restarted from a checkpoint, in this process.
+struct RestartReport {
   std::string reason;
   std::uint32_t epoch = 0;  // that it came from, from 1
   std::int64_t step = 0;
@@ -74,7 +74,7 @@ struct Run {
   std::vector<StepTime>* step_times = nullptr;   // receives every step, for benchmarks
   device::KernelTrace* kernel_trace = nullptr;   // null: no kernels are recorded
   LiveChanges* changes = nullptr;                // null: no setting changes
-  std::optional<CameBack> came_back = {};
+  std::optional<RestartReport> restart_report = {};
   AtTheEnd at_the_end = AtTheEnd::kSettle;
 };
 

@@ -16,7 +16,7 @@ base::ExitCode exit_code_of(const RunOutcome& outcome) {
              : outcome.signal == SIGHUP ? ExitCode::kHungUp
                                         : ExitCode::kInterrupted;
     case Kind::kDiverged:
-    case Kind::kGoBack:
+    case Kind::kRestart:
       return ExitCode::kDiverged;
     case Kind::kHalted:
       return ExitCode::kTryAgain;

@@ -12,11 +12,11 @@
 
 namespace esper::tolaria {
 
-// The run goes on in the same process, from its newest checkpoint at or before that step.
-struct GoBack {
+// The run is to go on in the same process, composed anew from its newest checkpoint at or before `newest_step`.
+struct RestartRequest {
   std::vector<ReactionRecord> reactions;  // since the run was composed, in order
   std::int64_t newest_step = 0;
-  // Where the trouble was.
+  // Where it failed.
   std::uint32_t epoch = 0;  // from 1
   std::int64_t step = 0;
   RollbackFigures figures{};  // so far
@@ -31,14 +31,14 @@ struct RunOutcome {
     kNotSaved,
     kOutOfMemory,  // and smaller microbatches cannot help
     kHalted,       // an emergency; the state is saved
-    kGoBack,
+    kRestart,
   } kind = Kind::kDone;
-  int signal = 0;                   // kInterrupted
-  std::string reason;               // as text; empty for kDone
-  std::optional<GoBack> back = {};  // kGoBack
+  int signal = 0;                              // kInterrupted
+  std::string reason;                          // as text; empty for kDone
+  std::optional<RestartRequest> restart = {};  // kRestart
 };
 
-// kGoBack where nothing goes back with the run: it diverged.
+// kRestart where nothing restarts the run: it diverged.
 base::ExitCode exit_code_of(const RunOutcome& outcome);
 
 }  // namespace esper::tolaria

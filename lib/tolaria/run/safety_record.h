@@ -15,7 +15,7 @@
 namespace esper::tolaria {
 
 enum class Reaction {
-  kSearch,         // up to where the trouble was noticed the steps are trained again, with a look after each
+  kSearch,         // up to where the failure was noticed the steps are trained again, with a look after each
   kSkipStep,       // the step's samples are passed over
   kSplitBatches,   // from the step on each microbatch is computed in smaller ones, with the same mean gradient
   kLowerRate,      // from the step on every learning rate is lower

@@ -1,5 +1,5 @@
 #pragma once
-// How much trouble a run is in, in four levels (reference 1.12): raised only upward, cleared by an epoch that ended
+// How badly a run is failing, in four levels (reference 1.12): raised only upward, cleared by an epoch that ended
 // well. Other processes see the level in shared memory, where the run file names it. Training thread.
 
 #include <cstdint>

@@ -76,54 +76,54 @@ std::vector<std::string> suspects(const Evaluation& evaluation, const RunProgres
 
 bool GoodState::has_growing_seeds() const { return !kasmina::growing_seeds(evaluation_.model.network.state()).empty(); }
 
-void GoodState::forget() {
-  copy_.reset();
+void GoodState::discard_snapshot() {
+  snapshot_.reset();
   figures_.size_bytes = 0;
 }
 
-void GoodState::keep() {
-  forget();
-  if (keeps_ == Keeps::kWhileSeedsGrow && !has_growing_seeds()) return;
+void GoodState::take_snapshot() {
+  discard_snapshot();
+  if (takes_snapshots_ == TakesSnapshots::kWhileSeedsGrow && !has_growing_seeds()) return;
   if (progress_.safety.suspect_epochs > 0) return;
   if (is_beyond_limit(evaluation_)) return;
   const LedgerScope copying(evaluation_.ledger, Owner::kRollback);
   try {
-    copy_.emplace(evaluation_.model, evaluation_.facts.device, torch::kCPU);
+    snapshot_.emplace(evaluation_.model, evaluation_.facts.device, torch::kCPU);
   } catch (const std::exception& error) {
     if (device::out_of_memory_message(error).empty()) throw;
     return;
   }
-  kept_progress_ = progress_;
-  figures_.size_bytes = copy_->bytes();
+  snapshot_progress_ = progress_;
+  figures_.size_bytes = snapshot_->bytes();
   ++figures_.snapshots;
 }
 
 std::string GoodState::loss_explosion(const Measurements& measured) const {
   const double loss = measured.running.loss;
   // Without an earlier measurement of this network, no finite loss counts as a rise.
-  if (!copy_ || !kept_progress_.validation || !has_growing_seeds()) return {};
-  const double before = kept_progress_.validation->loss;
+  if (!snapshot_ || !snapshot_progress_.validation || !has_growing_seeds()) return {};
+  const double before = snapshot_progress_.validation->loss;
   if (!(loss > kLossBound) || !(loss > kLossRatio * before)) return {};
   return fmt::format("the validation loss rose from {:.4g} to {:.4g}", before, loss);
 }
 
-bool GoodState::restore() {
-  if (!copy_) return false;
+bool GoodState::restore_snapshot() {
+  if (!snapshot_) return false;
   const LedgerScope restoring(evaluation_.ledger, Owner::kRollback);
-  copy_->restore();
+  snapshot_->restore();
   if (base::fault::hit("tolaria.rollback_slow")) std::this_thread::sleep_for(kDrillDelay);
   return true;
 }
 
-bool GoodState::put_back(const std::string& reason) {
+bool GoodState::rollback(const std::string& reason) {
   const base::Clock& clock = evaluation_.facts.clock;
   const auto begin = clock.now();
-  if (!restore()) {
+  if (!restore_snapshot()) {
     ++figures_.misses;
     return false;
   }
   ++figures_.hits;
-  report_return({reason, progress_.epoch + 1, progress_.step, clock.now() - begin, "memory"});
+  report_rollback({reason, progress_.epoch + 1, progress_.step, clock.now() - begin, "memory"});
   return true;
 }
 
@@ -133,8 +133,8 @@ void GoodState::report_failure(const std::string& reason, const std::string& det
       event("tolaria.rollback.restore_failed"_event, Level::kCritical, {{"reason", reason}, {"detail", detail}}));
 }
 
-void GoodState::report_return(const Return& made) {
-  const std::uint32_t to_epoch = made.tier == "memory" ? kept_progress_.epoch : progress_.epoch;
+void GoodState::report_rollback(const Rollback& made) {
+  const std::uint32_t to_epoch = made.tier == "memory" ? snapshot_progress_.epoch : progress_.epoch;
   figures_.latency_ms = base::milliseconds(made.took);
   outbox_.emit(event("tolaria.rollback.restored"_event, Level::kWarning,
                      {{"reason", made.reason},

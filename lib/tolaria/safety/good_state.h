@@ -1,9 +1,9 @@
 #pragma once
-// The last state that was found good, in the memory of the host: of the end of an epoch, or of a later step at which
-// the run saved, or the bits of steps changed. A run goes back to it after a step that went wrong. If that may be a
-// seed's doing, the youngest seed that is active is culled: a non-finite step corrupts every tensor at once, so the
-// responsible one cannot be identified. All growing seeds are, if the epoch before went wrong, too, or if the network
-// is not good without that one. Training thread.
+// The last state that was found good, as a snapshot in the memory of the host: of the end of an epoch, or of a later
+// step at which the run saved, or the bits of steps changed. A run rolls back to it after a step that went wrong. If
+// that may be a seed's doing, the youngest seed that is active is culled: a non-finite step corrupts every tensor at
+// once, so the responsible one cannot be identified. All growing seeds are, if the epoch before went wrong, too, or if
+// the network is not good without that one. Training thread.
 
 #include <cstdint>
 #include <optional>
@@ -20,49 +20,53 @@ namespace esper::tolaria {
 
 class GoodState {
  public:
-  // When a state is worth its memory: it is, where seeds grow, and where a run may go back before a single step.
-  enum class Keeps { kAlways, kWhileSeedsGrow };
+  // When a state is worth its memory: it is, where seeds grow, and where a run may roll back a single step.
+  enum class TakesSnapshots { kAlways, kWhileSeedsGrow };
 
   // Borrows all of it.
   GoodState(const Evaluation& evaluation, const RunProgress& progress, Outbox& outbox, Emergency& emergency,
-            Keeps keeps)
-      : evaluation_(evaluation), progress_(progress), outbox_(outbox), emergency_(emergency), keeps_(keeps) {}
+            TakesSnapshots takes_snapshots)
+      : evaluation_(evaluation),
+        progress_(progress),
+        outbox_(outbox),
+        emergency_(emergency),
+        takes_snapshots_(takes_snapshots) {}
   GoodState(const GoodState&) = delete;
   GoodState& operator=(const GoodState&) = delete;
 
-  // After an epoch with finite, normal measurements and its commands, or a step that went well: copies the state in
-  // place of the earlier copy. There is none if memory is short, if it exceeds safety.snapshot_limit_mb, or if the
-  // governor suspects the last epoch (loss_watch.h).
-  void keep();
-  // What follows changes the network's structure: there is no copy until the next keep().
-  void forget();
+  // After an epoch with finite, normal measurements and its commands, or a step that went well: replaces the earlier
+  // snapshot. There is none if memory is short, if it exceeds safety.snapshot_limit_mb, or if the governor suspects the
+  // last epoch (loss_watch.h).
+  void take_snapshot();
+  // What follows changes the network's structure: there is no snapshot until the next take_snapshot().
+  void discard_snapshot();
   bool has_growing_seeds() const;
-  bool has_copy() const { return copy_.has_value(); }
-  // Whether the copy is from the middle of an epoch, where this process took the run up.
-  bool is_within_epoch() const { return copy_ && kept_progress_.batch > 0; }
+  bool has_snapshot() const { return snapshot_.has_value(); }
+  // Whether the snapshot is from the middle of an epoch, where this process took the run up.
+  bool is_within_epoch() const { return snapshot_ && snapshot_progress_.batch > 0; }
 
-  // Why these finite measurements are not a state to continue from; empty if they are, or if there is no copy, or no
-  // growing seed.
+  // Why these finite measurements are not a state to continue from; empty if they are, or if there is no snapshot, or
+  // no growing seed.
   std::string loss_explosion(const Measurements& measured) const;
 
-  // Undoes what was learned since keep(), and reports it, a return that was late too. The state is then what
-  // kept_progress() belongs to. Returns false, without any change but the count, if there is no copy.
-  bool put_back(const std::string& reason);
-  // The same as put_back(), without a report: of what was trained after a return, only to look at it.
-  bool restore();
-  const RunProgress& kept_progress() const { return kept_progress_; }
-  // A return that was made elsewhere: to what the run's progress is now.
-  struct Return {
+  // Undoes what was learned since take_snapshot(); counts and reports it, a rollback that was late too. The state is
+  // then what snapshot_progress() belongs to. Returns false, without any change but the count, if there is no snapshot.
+  bool rollback(const std::string& reason);
+  // rollback() without count and report: of what was trained after a rollback, only to look at it.
+  bool restore_snapshot();
+  const RunProgress& snapshot_progress() const { return snapshot_progress_; }
+  // One that was made elsewhere: to what the run's progress is now.
+  struct Rollback {
     std::string reason;
     std::uint32_t epoch = 0;  // that the run came from, from 1
     std::int64_t step = 0;
     base::Duration took{};
     std::string_view tier;  // "memory", "checkpoint"
   };
-  void report_return(const Return& made);
-  // There is nothing to go back to.
+  void report_rollback(const Rollback& made);
+  // There is no state to roll back to.
   void report_failure(const std::string& reason, const std::string& detail);
-  // After put_back(): the epoch ends with the restored state. `metrics` and `measured` become those of that state
+  // After rollback(): the epoch ends with the restored state. `metrics` and `measured` become those of that state
   // without the seeds that are suspected, `measured.undone_seeds`; `measured.undone` gives the reason. False if a
   // signal ended it: then they are of no use.
   bool measure_again(const std::string& reason, step::StepMetrics& metrics, Measurements& measured);
@@ -79,9 +83,9 @@ class GoodState {
   const RunProgress& progress_;
   Outbox& outbox_;
   Emergency& emergency_;
-  const Keeps keeps_;
-  std::optional<lanes::StepSnapshot> copy_;
-  RunProgress kept_progress_;
+  const TakesSnapshots takes_snapshots_;
+  std::optional<lanes::StepSnapshot> snapshot_;
+  RunProgress snapshot_progress_;
   RollbackFigures figures_;
 };
 

@@ -8,15 +8,16 @@ namespace {
 // If no search finds the step, the device is at fault, or results are not deterministic.
 constexpr std::int32_t kMostSearches = 3;
 
-Reaction reaction_to(const BadStep& bad, const SafetyRecord& record, const ReactionLimits& limits) {
+Reaction reaction_to(const TrainingFailure& failure, const SafetyRecord& record, const ReactionLimits& limits) {
   const auto& [config, microbatch, computes_in_fp32, epoch_end] = limits;
-  const std::int64_t until = bad.trouble == Trouble::kBadEpoch ? bad.step : epoch_end - 1;
-  if (bad.trouble == Trouble::kOutOfMemory) {
-    return record.parts_at(bad.step) < microbatch ? Reaction::kSplitBatches : Reaction::kStop;
+  const std::int64_t until = failure.kind == FailureKind::kBadEpoch ? failure.step : epoch_end - 1;
+  if (failure.kind == FailureKind::kOutOfMemory) {
+    return record.parts_at(failure.step) < microbatch ? Reaction::kSplitBatches : Reaction::kStop;
   }
-  if (bad.trouble == Trouble::kUnknownStep && config.may_react() && record.searches < kMostSearches)
+  if (failure.kind == FailureKind::kNonfiniteRange && config.may_react() && record.searches < kMostSearches)
     return Reaction::kSearch;
-  if (bad.trouble == Trouble::kNotFinite && record.skips(until) < config.most_skipped_steps) return Reaction::kSkipStep;
+  if (failure.kind == FailureKind::kNonfiniteStep && record.skips(until) < config.most_skipped_steps)
+    return Reaction::kSkipStep;
   if (record.cuts(until) < config.most_rate_cuts) return Reaction::kLowerRate;
   const bool may_react = config.most_rate_cuts > 0;
   return may_react && !computes_in_fp32 && !record.full_precision ? Reaction::kFullPrecision : Reaction::kStop;
@@ -24,18 +25,18 @@ Reaction reaction_to(const BadStep& bad, const SafetyRecord& record, const React
 
 }  // namespace
 
-ReactionRecord next_reaction(const BadStep& bad, const SafetyRecord& record, const ReactionLimits& limits) {
-  ReactionRecord next{record.reactions + 1, reaction_to(bad, record, limits), bad.step, 0};
+ReactionRecord next_reaction(const TrainingFailure& failure, const SafetyRecord& record, const ReactionLimits& limits) {
+  ReactionRecord next{record.reactions + 1, reaction_to(failure, record, limits), failure.step, 0};
   if (next.reaction == Reaction::kLowerRate) next.value = limits.config.rate_cut;
   if (next.reaction == Reaction::kSplitBatches) {
-    next.value = static_cast<double>(std::min(2 * record.parts_at(bad.step), limits.microbatch));
+    next.value = static_cast<double>(std::min(2 * record.parts_at(failure.step), limits.microbatch));
   }
-  if (next.reaction == Reaction::kSearch) next.value = static_cast<double>(bad.before);
+  if (next.reaction == Reaction::kSearch) next.value = static_cast<double>(failure.end_step);
   return next;
 }
 
-bool needs_checkpoint(const BadStep& bad, const ReactionRecord& reaction) {
-  return bad.trouble == Trouble::kOutOfMemory || bad.trouble == Trouble::kBadEpoch ||
+bool needs_checkpoint(const TrainingFailure& failure, const ReactionRecord& reaction) {
+  return failure.kind == FailureKind::kOutOfMemory || failure.kind == FailureKind::kBadEpoch ||
          reaction.reaction == Reaction::kFullPrecision;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a run does about trouble. Pure functions; any thread.
+// What a run does about a failed step or epoch. Pure functions; any thread.
 
 #include <cstdint>
 #include <string>
@@ -9,19 +9,20 @@
 
 namespace esper::tolaria {
 
-enum class Trouble {
-  kNotFinite,    // a step's loss or gradient
-  kUnknownStep,  // the same, of one of several steps
-  kOutOfMemory,  // a step could not be computed
-  kBadEpoch,     // its losses (loss_watch.h)
+enum class FailureKind {
+  kNonfiniteStep,   // the loss or the gradient of a step is not finite
+  kNonfiniteRange,  // the same, of one of several steps
+  kOutOfMemory,     // a step could not be computed
+  kBadEpoch,        // the losses of an epoch (loss_watch.h)
 };
 
-struct BadStep {
-  std::int64_t step = 0;    // of the run; of a bad epoch: the first one after the last good state
-  std::string reason;       // "batch.0.inputs is not finite"
-  bool is_of_data = false;  // the batch itself holds a number that is not finite
-  Trouble trouble = Trouble::kNotFinite;
-  std::int64_t before = 0;  // kUnknownStep: one of the steps from `step` until before this one
+// A step or an epoch that failed.
+struct TrainingFailure {
+  FailureKind kind = FailureKind::kNonfiniteStep;
+  std::int64_t step = 0;      // of the run; of kNonfiniteRange and kBadEpoch: the first one after the last good state
+  std::string reason;         // "batch.0.inputs is not finite"
+  bool is_of_data = false;    // the batch itself holds a number that is not finite
+  std::int64_t end_step = 0;  // kNonfiniteRange: it is one of the steps from `step` until before this one
 };
 
 // What bounds the reactions, besides the record.
@@ -32,19 +33,20 @@ struct ReactionLimits {
   std::int64_t epoch_end = INT64_MAX;  // the first step after the present epoch: later ones do not count yet
 };
 
-// The next of the reactions that are declared for this trouble, in this order:
-//   unknown step    the run looks for it; what it finds is not finite, and what it does not find, three times in a row,
-//                   is answered like a bad epoch
-//   not finite      the step is skipped, then the learning rate lowered, then the precision raised, then the run stops
-//   out of memory   the microbatches are halved, as long as they can be, then the run stops
-//   bad epoch       the learning rate is lowered, then the precision raised, then the run stops
+// The next of the reactions that are declared for this kind of failure, in this order:
+//   non-finite range   the run looks for the step; what it finds is a non-finite step, and what it does not find, three
+//                      times in a row, is answered like a bad epoch
+//   non-finite step    the step is skipped, then the learning rate lowered, then the precision raised, then the run
+//                      stops
+//   out of memory      the microbatches are halved, as long as they can be, then the run stops
+//   bad epoch          the learning rate is lowered, then the precision raised, then the run stops
 // safety.most_skipped_steps and safety.most_rate_cuts say how often since the last epoch that ended well. Each follows
-// a return to a state from before the trouble. After the first two, steps up to it are trained again with the same
+// a rollback to a state from before the failure. After the first two, steps up to it are trained again with the same
 // bits, so only what follows differs.
-ReactionRecord next_reaction(const BadStep& bad, const SafetyRecord& record, const ReactionLimits& limits);
+ReactionRecord next_reaction(const TrainingFailure& failure, const SafetyRecord& record, const ReactionLimits& limits);
 
 // Whether the run goes on from a checkpoint, composed anew: with networks and lanes of another precision or size of
 // batch, or from before the last epoch. Else the copy in memory is enough.
-bool needs_checkpoint(const BadStep& bad, const ReactionRecord& reaction);
+bool needs_checkpoint(const TrainingFailure& failure, const ReactionRecord& reaction);
 
 }  // namespace esper::tolaria

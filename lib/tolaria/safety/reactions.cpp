@@ -17,9 +17,9 @@ using leyline::event;
 using leyline::Level;
 using namespace leyline::literals;
 
-std::string_view Reactions::advice_for(const BadStep& bad) {
-  if (bad.trouble == Trouble::kOutOfMemory) return "lower data.batch_size, or the size of the network";
-  return bad.is_of_data ? "look for numbers in the data that are not finite: esper data show" : kLowerRateAdvice;
+std::string_view Reactions::advice_for(const TrainingFailure& failure) {
+  if (failure.kind == FailureKind::kOutOfMemory) return "lower data.batch_size, or the size of the network";
+  return failure.is_of_data ? "look for numbers in the data that are not finite: esper data show" : kLowerRateAdvice;
 }
 
 bool Reactions::has_checkpoint_before(std::int64_t step) const {
@@ -38,63 +38,63 @@ void Reactions::save_earlier_state() {
   }
 }
 
-Reactions::Next Reactions::react(const BadStep& bad) {
+Reactions::Next Reactions::react(const TrainingFailure& failure) {
   const std::int64_t epoch_begin = progress_.step - facts_.steps_of(progress_.batch);
   const ReactionLimits limits{facts_.config.safety, facts_.config.data.batch_size,
                               settings_.compute_type == torch::kFloat32, epoch_begin + facts_.steps_per_epoch()};
-  const ReactionRecord reaction = next_reaction(bad, progress_.safety, limits);
-  const bool is_of_epoch = bad.trouble == Trouble::kBadEpoch;
+  const ReactionRecord reaction = next_reaction(failure, progress_.safety, limits);
+  const bool is_of_epoch = failure.kind == FailureKind::kBadEpoch;
   if (reaction.reaction == Reaction::kStop) return Next::kStop;
-  if (is_of_epoch && !has_checkpoint_before(bad.step)) {
-    good_state_.report_failure(bad.reason, "no checkpoint from before it");
+  if (is_of_epoch && !has_checkpoint_before(failure.step)) {
+    good_state_.report_failure(failure.reason, "no checkpoint from before it");
     return Next::kStop;
   }
-  going_back_ = go_back_to(bad.step);
-  const bool restored = !is_of_epoch && good_state_.put_back(bad.reason);
+  restart_request_ = request_restart(failure.step);
+  const bool restored = !is_of_epoch && good_state_.rollback(failure.reason);
   if (restored) {
     SafetyRecord safety = std::move(progress_.safety);
     history::SettingChanges changes = std::move(progress_.changes);  // those of this epoch hold
-    progress_ = good_state_.kept_progress();
+    progress_ = good_state_.snapshot_progress();
     progress_.changes = std::move(changes);
-    if (needs_checkpoint(bad, reaction)) save_earlier_state();
+    if (needs_checkpoint(failure, reaction)) save_earlier_state();
     progress_.safety = std::move(safety);
   }
   progress_.safety.apply(reaction);
   made_.push_back(reaction);
   saver_.record(reaction_json(reaction));
-  report(reaction, bad);
-  if (reaction.reaction != Reaction::kSearch) emergency_.fail_epoch(progress_.safety.failed_epochs, bad.reason);
-  if (restored && !needs_checkpoint(bad, reaction)) return Next::kTrainAgain;
-  going_back_.reactions = made_;
-  return Next::kGoBack;
+  report(reaction, failure);
+  if (reaction.reaction != Reaction::kSearch) emergency_.fail_epoch(progress_.safety.failed_epochs, failure.reason);
+  if (restored && !needs_checkpoint(failure, reaction)) return Next::kTrainAgain;
+  restart_request_.reactions = made_;
+  return Next::kRestart;
 }
 
-void Reactions::report(const ReactionRecord& reaction, const BadStep& bad) {
-  const std::string epoch = std::to_string(progress_.epoch + 1), step = std::to_string(bad.step);
+void Reactions::report(const ReactionRecord& reaction, const TrainingFailure& failure) {
+  const std::string epoch = std::to_string(progress_.epoch + 1), step = std::to_string(failure.step);
   switch (reaction.reaction) {
     case Reaction::kSearch:  // the return is reported, and what comes of it
       break;
     case Reaction::kSkipStep:
       outbox_.emit(event("tolaria.step_skipped"_event, Level::kWarning,
-                         {{"epoch", epoch}, {"step", step}, {"reason", bad.reason}}));
+                         {{"epoch", epoch}, {"step", step}, {"reason", failure.reason}}));
       break;
     case Reaction::kSplitBatches:
       outbox_.emit(event("tolaria.batches_split"_event, Level::kWarning,
                          {{"epoch", epoch},
                           {"step", step},
-                          {"parts", std::to_string(progress_.safety.parts_at(bad.step))},
-                          {"reason", bad.reason}}));
+                          {"parts", std::to_string(progress_.safety.parts_at(failure.step))},
+                          {"reason", failure.reason}}));
       break;
     case Reaction::kLowerRate:
       outbox_.emit(event("tolaria.learning_rate_lowered"_event, Level::kWarning,
                          {{"epoch", epoch},
                           {"step", step},
-                          {"factor", fmt::format("{}", progress_.safety.rate_factor(bad.step))},
-                          {"reason", bad.reason}}));
+                          {"factor", fmt::format("{}", progress_.safety.rate_factor(failure.step))},
+                          {"reason", failure.reason}}));
       break;
     case Reaction::kFullPrecision:
       outbox_.emit(event("tolaria.full_precision"_event, Level::kWarning,
-                         {{"epoch", epoch}, {"step", step}, {"reason", bad.reason}}));
+                         {{"epoch", epoch}, {"step", step}, {"reason", failure.reason}}));
       break;
     case Reaction::kStop:
       break;

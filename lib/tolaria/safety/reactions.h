@@ -1,6 +1,6 @@
 #pragma once
-// Carries out what the governor decides about trouble: the run goes back to an earlier state, with a record of what is
-// done differently from then on. Training thread.
+// Carries out what the governor decides about a failure: the run rolls back to an earlier state, with a record of what
+// is done differently from then on. Training thread.
 
 #include <optional>
 #include <string_view>
@@ -30,23 +30,23 @@ class Reactions {
   Reactions& operator=(const Reactions&) = delete;
 
   enum class Next {
-    kTrainAgain,  // from the state that the run went back to
-    kGoBack,      // the run is composed anew from a checkpoint: going_back() has from which
+    kTrainAgain,  // from the state that the run was rolled back to
+    kRestart,     // the run is composed anew from a checkpoint: restart_request() says which
     kStop,        // it has diverged, or does not fit into memory
   };
   // Reports what it does, and records it in the journal.
-  Next react(const BadStep& bad);
-  const GoBack& going_back() const { return going_back_; }
+  Next react(const TrainingFailure& failure);
+  const RestartRequest& restart_request() const { return restart_request_; }
   // So that the run goes on from its newest checkpoint at or before that step, without a further reaction.
-  GoBack go_back_to(std::int64_t step) const { return {made_, step, progress_.epoch + 1, progress_.step}; }
+  RestartRequest request_restart(std::int64_t step) const { return {made_, step, progress_.epoch + 1, progress_.step}; }
   // Whether the run can be composed anew from there. Where it never saved, from its beginning.
   bool has_checkpoint_before(std::int64_t step) const;
   // What its user can do about a run that diverged in this step.
-  static std::string_view advice_for(const BadStep& bad);
+  static std::string_view advice_for(const TrainingFailure& failure);
 
  private:
   void save_earlier_state();
-  void report(const ReactionRecord& reaction, const BadStep& bad);
+  void report(const ReactionRecord& reaction, const TrainingFailure& failure);
 
   const RunFacts& facts_;
   const step::StepSettings& settings_;
@@ -56,7 +56,7 @@ class Reactions {
   Outbox& outbox_;
   Emergency& emergency_;
   std::vector<ReactionRecord> made_;  // so far
-  GoBack going_back_;
+  RestartRequest restart_request_;
 };
 
 }  // namespace esper::tolaria

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -18,6 +19,27 @@ using Verdict = LossVerdict::Kind;
 
 namespace {
 
+std::string why_diverged(const step::StepMetrics& metrics, const Measurements& measured) {
+  if (metrics.steps == 0) return "no step of the epoch could be trained; tolaria.step_skipped says why";
+  if (!std::isfinite(metrics.loss)) return "the training loss is not finite";
+  if (!std::isfinite(measured.running.loss)) return "the validation loss is not finite";
+  return {};
+}
+
+// With the first tensor that is not finite, where one is.
+std::string divergence(const step::StepMetrics& metrics, const Measurements& measured, const step::Model& model) {
+  std::string reason = why_diverged(metrics, measured);
+  if (reason.empty()) return reason;
+  const auto tensors = step::all_tensors(model, model.state.device);
+  if (const auto tensor = step::first_not_finite(tensors, {}); !tensor.empty()) reason += "; nor is " + tensor;
+  return reason;
+}
+
+LossVerdict judge(const Measurements& measured, const RunFacts& facts, const RunProgress& progress) {
+  if (!facts.config.safety.watch_loss) return {};
+  return judge_loss({measured.running.loss, measured.running.score, facts.num_classes}, progress.safety);
+}
+
 leyline::TelemetryEvent suspect_event(const LossVerdict& verdict, double loss, const RunProgress& progress) {
   return event("tolaria.loss_suspect"_event, Level::kWarning,
                {{"epoch", std::to_string(progress.epoch)},
@@ -30,24 +52,27 @@ leyline::TelemetryEvent suspect_event(const LossVerdict& verdict, double loss, c
 
 }  // namespace
 
-RunSafety::RunSafety(const Evaluation& evaluation, RunProgress& progress, Saver& saver, Outbox& outbox, RunEnd& end)
+RunSafety::RunSafety(const Evaluation& evaluation, RunProgress& progress, Saver& saver, Outbox& outbox, RunEnd& end,
+                     StepBundles* bundles)
     : evaluation_(evaluation),
       progress_(progress),
       outbox_(outbox),
       end_(end),
       saver_(saver),
+      bundles_(bundles),
       emergency_(evaluation.facts.config.safety.emergency, evaluation.facts.clock, outbox),
-      good_state_(
-          evaluation, progress, outbox, emergency_,
-          evaluation.facts.config.safety.may_react() ? GoodState::Keeps::kAlways : GoodState::Keeps::kWhileSeedsGrow),
+      good_state_(evaluation, progress, outbox, emergency_,
+                  evaluation.facts.config.safety.may_react() ? GoodState::TakesSnapshots::kAlways
+                                                             : GoodState::TakesSnapshots::kWhileSeedsGrow),
       reactions_(evaluation.facts, evaluation.model.settings, progress, good_state_, saver, outbox, emergency_),
-      budgets_(evaluation.facts.config.safety.budget, outbox) {}
+      budgets_(evaluation.facts.config.safety.budget, outbox),
+      transaction_(progress, saver, outbox) {}
 
-void RunSafety::begin(const std::optional<CameBack>& came_back) {
-  if (came_back) {
-    const auto& [reason, epoch, step, took, figures] = *came_back;
+void RunSafety::begin(const std::optional<RestartReport>& restart_report) {
+  if (restart_report) {
+    const auto& [reason, epoch, step, took, figures] = *restart_report;
     good_state_.go_on_from(figures);
-    good_state_.report_return({reason, epoch, step, took, "checkpoint"});
+    good_state_.report_rollback({reason, epoch, step, took, "checkpoint"});
   }
   if (progress_.safety.failed_epochs > 0)
     emergency_.raise(EmergencyLevel::kElevated, progress_.safety.failed_epochs, "the last epoch failed");
@@ -56,55 +81,115 @@ void RunSafety::begin(const std::optional<CameBack>& came_back) {
   if (is_worth_saving())
     progress_.safety.good_step = std::max(progress_.safety.good_step, progress_.step - steps_of_epoch);
   const auto tensors = step::all_tensors(evaluation_.model, evaluation_.facts.device);
-  if (step::first_not_finite(tensors, {}).empty()) good_state_.keep();
+  if (step::first_not_finite(tensors, {}).empty()) good_state_.take_snapshot();
 }
 
-std::optional<RunOutcome> RunSafety::react(const BadStep& bad) {
-  switch (reactions_.react(bad)) {
+std::optional<RunOutcome> RunSafety::react(const TrainingFailure& failure) {
+  switch (reactions_.react(failure)) {
     case Reactions::Next::kTrainAgain:
       return halted();
-    case Reactions::Next::kGoBack:
-      return go_back(bad.reason, reactions_.going_back());
+    case Reactions::Next::kRestart:
+      return restart(failure.reason, reactions_.restart_request());
     case Reactions::Next::kStop:
       break;
   }
-  const auto advice = Reactions::advice_for(bad);
-  if (bad.trouble != Trouble::kOutOfMemory) return end_.diverged(bad.reason, advice);
+  const auto advice = Reactions::advice_for(failure);
+  if (failure.kind != FailureKind::kOutOfMemory) return end_.diverged(failure.reason, advice);
   save_good_state();
-  return end_.out_of_memory(bad.reason, advice);
+  return end_.out_of_memory(failure.reason, advice);
 }
 
 // Only one writer at a time may have the run's checkpoints and journal: the next one begins where this one has ended.
-RunOutcome RunSafety::go_back(const std::string& reason, const GoBack& where) {
+RunOutcome RunSafety::restart(const std::string& reason, const RestartRequest& request) {
   using End = RunOutcome::Kind;
   if (!saver_.finish()) return {End::kNotSaved, 0, reason + "; and a save did not end in time", {}};
   if (emergency_.is_halted())
     return {End::kHalted, 0, emergency_.reason() + "; go on from the newest checkpoint with esper train --resume", {}};
-  RunOutcome outcome{End::kGoBack, 0, reason, where};
-  outcome.back->figures = good_state_.figures();
+  RunOutcome outcome{End::kRestart, 0, reason, request};
+  outcome.restart->figures = good_state_.figures();
   return outcome;
 }
 
-bool RunSafety::return_to_good_state() {
-  if (!good_state_.restore()) return false;
-  // Decisions about trouble hold, and so do settings that changed.
-  RunProgress kept = good_state_.kept_progress();
+bool RunSafety::restore_good_state() {
+  if (!good_state_.restore_snapshot()) return false;
+  // Reactions to failures hold, and so do settings that changed.
+  RunProgress kept = good_state_.snapshot_progress();
   kept.safety = progress_.safety;
   kept.changes = progress_.changes;
   progress_ = std::move(kept);
   return true;
 }
 
+void RunSafety::begin_epoch_end(std::size_t events) { transaction_.begin(events); }
+
+RunSafety::EpochCheck RunSafety::check_epoch(const EpochToCheck& epoch) {
+  if (const std::string reason = why_bad(epoch); !reason.empty()) {
+    if (auto outcome = undo_epoch(reason, epoch)) return {{}, std::move(outcome)};
+  }
+  LossVerdict verdict = judge(epoch.measured, evaluation_.facts, progress_);
+  if (verdict.kind == Verdict::kBad) return {{}, fail_epoch(verdict.reason)};
+  return {std::move(verdict)};
+}
+
+std::string RunSafety::why_bad(const EpochToCheck& epoch) const {
+  if (!epoch.nonfinite_reason.empty()) return epoch.nonfinite_reason;
+  std::string reason = divergence(epoch.metrics, epoch.measured, evaluation_.model);
+  return reason.empty() ? good_state_.loss_explosion(epoch.measured) : reason;
+}
+
+std::optional<RunOutcome> RunSafety::undo_epoch(const std::string& reason, const EpochToCheck& epoch) {
+  const bool may_have_bundle = bundles_ != nullptr && !epoch.nonfinite_reason.empty();
+  auto bundle = may_have_bundle ? bundles_->release_kept() : std::nullopt;
+  if (auto outcome = restart_before_epoch(reason)) return outcome;
+  if (!good_state_.has_growing_seeds() || !good_state_.rollback(reason)) return fail_epoch(reason);
+  transaction_.begin_at(good_state_.snapshot_progress());
+  if (bundle) write_bundle(std::move(*bundle), epoch);
+  if (!good_state_.measure_again(reason, epoch.metrics, epoch.measured)) {
+    transaction_.rollback();
+    restore_good_state();
+    return end_.interrupted();
+  }
+  const std::string still_bad = divergence(epoch.metrics, epoch.measured, evaluation_.model);
+  return still_bad.empty() ? std::nullopt : std::optional(fail_epoch(still_bad));
+}
+
+// The model is rolled back: trains up to the step of the bundle once more, and rolls back again.
+void RunSafety::write_bundle(StepBundles::Kept kept, const EpochToCheck& epoch) {
+  RunProgress end = progress_;
+  const std::int64_t step = kept.facts.step;
+  if (restore_good_state() && epoch.train_up_to(step)) {
+    bundles_->adopt(std::move(kept));
+    bundles_->write_if_due(step);
+  }
+  bundles_->release_kept();  // of another step that failed on the way
+  good_state_.restore_snapshot();
+  progress_ = std::move(end);
+}
+
 RunOutcome RunSafety::fail_epoch(const std::string& reason) {
-  const auto outcome = react({progress_.safety.good_step, reason, false, Trouble::kBadEpoch});
+  const auto outcome = react({FailureKind::kBadEpoch, progress_.safety.good_step, reason});
   ESPER_CHECK(outcome, "a bad epoch is trained again from a checkpoint only");
   return *outcome;
 }
 
-std::optional<RunOutcome> RunSafety::go_before_epoch(const std::string& reason) {
+// This process began within the epoch: the run restarts from a checkpoint from before it, as far as there is one.
+std::optional<RunOutcome> RunSafety::restart_before_epoch(const std::string& reason) {
   if (!good_state_.is_within_epoch() || !good_state_.has_growing_seeds()) return {};
   if (!reactions_.has_checkpoint_before(progress_.safety.good_step)) return {};
-  return go_back(reason, reactions_.go_back_to(progress_.safety.good_step));
+  return restart(reason, reactions_.request_restart(progress_.safety.good_step));
+}
+
+EpochEnd RunSafety::grow(const std::function<EpochEnd()>& end_epoch) {
+  good_state_.discard_snapshot();
+  EpochEnd end = EpochEnd::kInterrupted;
+  try {
+    end = end_epoch();
+  } catch (...) {
+    transaction_.rollback();
+    throw;
+  }
+  end == EpochEnd::kComplete ? transaction_.commit() : transaction_.rollback();
+  return end;
 }
 
 void RunSafety::end_epoch(const LossVerdict& verdict, const Measurements& measured, Decision decision) {
@@ -117,7 +202,7 @@ void RunSafety::end_epoch(const LossVerdict& verdict, const Measurements& measur
     emergency_.end_good_epoch(decision == Decision::kMissing ? EmergencyLevel::kConservative : EmergencyLevel::kNone);
   }
   follow_decision(decision);
-  good_state_.keep();
+  good_state_.take_snapshot();
 }
 
 void RunSafety::follow_decision(Decision decision) {
@@ -137,8 +222,8 @@ bool RunSafety::needs_checkpoint() const {
 void RunSafety::save_good_state() noexcept {
   try {
     if (!saver_.is_holding()) {
-      if (!good_state_.has_copy() || !good_state_.put_back("the run ends with an error")) return;
-      progress_ = good_state_.kept_progress();
+      if (!good_state_.has_snapshot() || !good_state_.rollback("the run ends with an error")) return;
+      progress_ = good_state_.snapshot_progress();
     }
     saver_.save_last_state();
   } catch (...) {  // NOLINT(bugprone-empty-catch): the error that ends the run is the one to report

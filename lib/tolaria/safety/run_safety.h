@@ -1,59 +1,91 @@
 #pragma once
-// What a run does about trouble, in one place: it watches losses and times, goes back to a state that was good, and
-// knows how much trouble the run is in. Training thread.
+// What a run does about failures, in one place: it watches losses and times, rolls back to a state that was good, and
+// knows how badly the run is failing. Training thread.
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "tolaria/growth/growth.h"
+#include "tolaria/run/epoch_end_transaction.h"
 #include "tolaria/run/run.h"
 #include "tolaria/run/run_end.h"
 #include "tolaria/safety/epoch_budgets.h"
 #include "tolaria/safety/good_state.h"
 #include "tolaria/safety/loss_watch.h"
 #include "tolaria/safety/reactions.h"
+#include "tolaria/safety/step_bundles.h"
 
 namespace esper::tolaria {
 
 class RunSafety {
  public:
-  // Borrows all of it.
-  RunSafety(const Evaluation& evaluation, RunProgress& progress, Saver& saver, Outbox& outbox, RunEnd& end);
+  // Borrows all of it. bundles: null, where none are written.
+  RunSafety(const Evaluation& evaluation, RunProgress& progress, Saver& saver, Outbox& outbox, RunEnd& end,
+            StepBundles* bundles);
   RunSafety(const RunSafety&) = delete;
   RunSafety& operator=(const RunSafety&) = delete;
 
-  // Before the first epoch of the process, or after the run was composed anew.
-  void begin(const std::optional<CameBack>& came_back);
-  // A step that went wrong. Empty: it is trained again, in another way, from where the run's progress is now.
-  std::optional<RunOutcome> react(const BadStep& bad);
+  // Before the first epoch of the process, or after the run was restarted.
+  void begin(const std::optional<RestartReport>& restart_report);
+  // A step that failed. Empty: it is trained again, in another way, from where the run's progress is now.
+  std::optional<RunOutcome> react(const TrainingFailure& failure);
   // Without a report, since the run does not go on from there: the model and the run's progress become those of the
   // newest good state in memory. False: there is none.
-  bool return_to_good_state();
-  // An epoch that went wrong as a whole.
-  RunOutcome fail_epoch(const std::string& reason);
-  // An epoch that growing seeds spoilt is to be undone, but this process began within it: then it goes back to a
-  // checkpoint from before it, as far as there is one.
-  std::optional<RunOutcome> go_before_epoch(const std::string& reason);
-  // The epoch is counted and its commands are carried out: from here on the run can go back to this state, if it is
+  bool restore_good_state();
+
+  // The end of an epoch, in this order. From here on it may be interrupted: until it is complete, what is saved is the
+  // run as it is now. events: those in the outbox that stay if it is interrupted.
+  void begin_epoch_end(std::size_t events);
+  // An epoch that was trained and validated, and is not counted yet.
+  struct EpochToCheck {
+    step::StepMetrics& metrics;
+    Measurements& measured;
+    const std::string& nonfinite_reason;  // of its steps that were not undone at once; empty if there is none
+    // Trains from the run's cursor until before that step of the epoch. False if that ends earlier.
+    std::function<bool(std::int64_t step)> train_up_to;
+  };
+  struct EpochCheck {
+    LossVerdict verdict;                     // of the epoch as it is now; not kBad
+    std::optional<RunOutcome> outcome = {};  // the run ends, or is restarted; empty: it goes on with this epoch
+  };
+  // Whether the run goes on from the epoch. One that growing seeds made bad is undone: then metrics and measurements
+  // become those of the state before it, without the seeds that are suspected (GoodState::measure_again()).
+  EpochCheck check_epoch(const EpochToCheck& epoch);
+  // Carries the policy's commands out, by Growth::end_epoch(), all or nothing.
+  EpochEnd grow(const std::function<EpochEnd()>& end_epoch);
+  // The epoch is counted and its commands are carried out: from here on the run can roll back to this state, if it is
   // good.
   enum class Decision { kMade, kMissing };  // of the policy
   void end_epoch(const LossVerdict& verdict, const Measurements& measured, Decision decision);
   void check_times(double train_ms, double hook_ms);
-  // Whether the end of the epoch is to be on the disk, where checkpoints count steps: growing seeds may spoil the next
-  // one, and a process that begins within that one goes back to here.
+  // Whether the end of the epoch is to be on the disk, where checkpoints count steps: growing seeds may make the next
+  // one bad, and a process that begins within that one goes back to here.
   bool needs_checkpoint() const;
+  // A state that the governor suspects is not one to come back to.
+  bool is_worth_saving() const { return progress_.safety.suspect_epochs == 0; }
+  // The outcome, if the run is failing too badly to go on. Saves its state.
+  std::optional<RunOutcome> halted();
+
   // The run ends with an error that may have stopped within a step: saves the last state that was good, if there is one
   // in memory. The run's state is that one then.
   void save_good_state() noexcept;
-  // A state that the governor suspects is not one to come back to.
-  bool is_worth_saving() const { return progress_.safety.suspect_epochs == 0; }
-  // The outcome, if the run is in too much trouble to go on. Saves its state.
-  std::optional<RunOutcome> halted();
 
+  // For the trainer, which takes snapshots within an epoch.
   GoodState& good_state() { return good_state_; }
+  const RollbackFigures& rollback_figures() const { return good_state_.figures(); }
   const EmergencyFigures& emergency_figures() const { return emergency_.figures(); }
 
  private:
-  RunOutcome go_back(const std::string& reason, const GoBack& where);
+  std::string why_bad(const EpochToCheck& epoch) const;
+  // Empty: the epoch is good now, without what its growing seeds did to it.
+  std::optional<RunOutcome> undo_epoch(const std::string& reason, const EpochToCheck& epoch);
+  void write_bundle(StepBundles::Kept kept, const EpochToCheck& epoch);
+  RunOutcome fail_epoch(const std::string& reason);
+  std::optional<RunOutcome> restart_before_epoch(const std::string& reason);
+  RunOutcome restart(const std::string& reason, const RestartRequest& request);
   void follow_decision(Decision decision);
 
   Evaluation evaluation_;
@@ -61,10 +93,12 @@ class RunSafety {
   Outbox& outbox_;
   RunEnd& end_;
   Saver& saver_;
+  StepBundles* bundles_;
   Emergency emergency_;
   GoodState good_state_;
   Reactions reactions_;
   EpochBudgets budgets_;
+  EpochEndTransaction transaction_;
   bool is_conservative_ = false;  // the policy does not decide
 };
 

@@ -1,11 +1,11 @@
 #pragma once
-// A few bytes of shared memory (shm_open) by which other processes on the machine see a run's trouble, in the layouts
-// of reference 1.11 and 1.12, little-endian:
+// A few bytes of shared memory (shm_open) by which other processes on the machine see a run's emergency level, in the
+// layouts of reference 1.11 and 1.12, little-endian:
 //   emergency, 64 bytes: flag u8, level u8, time u64 (monotonic ms), length of the reason u8, the reason (53 bytes of
 //                        UTF-8 at most)
 //   rollback, 16 bytes:  flag u8, 7 bytes of 0, time u64 (monotonic ms)
 // The flag is written last: where it is 1, the rest is whole. One that no process uses any more is removed with the run
-// that ends without trouble. Training thread.
+// that ends well. Training thread.
 
 #include <cstddef>
 #include <cstdint>

@@ -49,21 +49,23 @@ bool StepBundles::has_room_for(std::int64_t step) {
          std::ranges::find(entries, history::bundle_name(step), &base::FolderEntry::name) == entries.end();
 }
 
-void StepBundles::keep(const BadStep& bad, std::span<const step::Microbatch> microbatches, config::Lane lane) {
+void StepBundles::keep(const TrainingFailure& failure, std::span<const step::Microbatch> microbatches,
+                       config::Lane lane) {
   kept_.reset();
   try {
-    if (!has_room_for(bad.step)) return;
-    const double factor = progress_.safety.rate_factor(bad.step);
-    kept_ = Kept{{facts_.run_id, bad.step, progress_.epoch + 1, progress_.batch, facts_.batches_per_epoch, bad.reason,
-                  facts_.learning_rate(bad.step) * factor, factor, std::string(base::name_of(lane))},
-                 copies_of(microbatches)};
+    if (!has_room_for(failure.step)) return;
+    const double factor = progress_.safety.rate_factor(failure.step);
+    kept_ =
+        Kept{{facts_.run_id, failure.step, progress_.epoch + 1, progress_.batch, facts_.batches_per_epoch,
+              failure.reason, facts_.learning_rate(failure.step) * factor, factor, std::string(base::name_of(lane))},
+             copies_of(microbatches)};
   } catch (const std::exception& error) {
     outbox_.emit(event("tolaria.bundle_failed"_event, Level::kWarning,
-                       {{"step", std::to_string(bad.step)}, {"reason", error.what()}}));
+                       {{"step", std::to_string(failure.step)}, {"reason", error.what()}}));
   }
 }
 
-void StepBundles::cut() {
+void StepBundles::write_kept() {
   Kept kept = *std::exchange(kept_, std::nullopt);
   const std::string step = std::to_string(kept.facts.step);
   try {

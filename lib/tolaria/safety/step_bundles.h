@@ -1,6 +1,6 @@
 #pragma once
 // Keeps what it takes to run a step that went wrong again: its batch from when it went wrong, and the state from when
-// the run, gone back, comes to that step again. Then both are written into a bundle, RUN/bundles/step-N
+// the run, rolled back, comes to that step again. Then both are written into a bundle, RUN/bundles/step-N
 // (checkpoint/step_bundle.h). Training thread.
 
 #include <cstdint>
@@ -33,25 +33,25 @@ class StepBundles {
   StepBundles& operator=(const StepBundles&) = delete;
 
   // The step that just went wrong, while the run's cursor is before it. Copies the batch.
-  void keep(const BadStep& bad, std::span<const step::Microbatch> microbatches, config::Lane lane);
+  void keep(const TrainingFailure& failure, std::span<const step::Microbatch> microbatches, config::Lane lane);
   // Before a step: writes the bundle if it is the one that was kept. A failure is reported, and the run goes on.
-  void come_to(std::int64_t step) {
-    if (kept_ && kept_->facts.step == step) cut();
+  void write_if_due(std::int64_t step) {
+    if (kept_ && kept_->facts.step == step) write_kept();
   }
 
   struct Kept {
     StepFacts facts;
     std::vector<kasmina::NamedTensor> batch;
   };
-  // For a run that is composed anew, and comes to the step again in another composition; or that comes to it only to
-  // write its bundle.
-  std::optional<Kept> let_go() { return std::exchange(kept_, std::nullopt); }
-  void take_over(std::optional<Kept> kept) { kept_ = std::move(kept); }
+  // For a run that is restarted, and comes to the step again in another composition; or that comes to it only to write
+  // its bundle.
+  std::optional<Kept> release_kept() { return std::exchange(kept_, std::nullopt); }
+  void adopt(std::optional<Kept> kept) { kept_ = std::move(kept); }
 
  private:
   std::string folder() const;
   bool has_room_for(std::int64_t step);
-  void cut();
+  void write_kept();
   void write(Kept kept);
 
   base::FileSystem& files_;

@@ -45,14 +45,14 @@ bool StepWatch::trips(std::span<const step::Microbatch> microbatches) {
   return watch_.trips(model_.state, [&] { return bad_tensor(microbatches); });
 }
 
-std::optional<BadStep> StepWatch::look_at(std::int64_t step, std::span<const step::Microbatch> microbatches) {
+std::optional<TrainingFailure> StepWatch::look_at(std::int64_t step, std::span<const step::Microbatch> microbatches) {
   if (is_late(step) || !trips(microbatches)) return std::nullopt;
   const std::string tensor = bad_tensor(microbatches);
-  if (tensor.empty()) return BadStep{step, reason()};
-  return BadStep{step, tensor + " is not finite", tensor.starts_with("batch.")};
+  if (tensor.empty()) return TrainingFailure{FailureKind::kNonfiniteStep, step, reason()};
+  return TrainingFailure{FailureKind::kNonfiniteStep, step, tensor + " is not finite", tensor.starts_with("batch.")};
 }
 
-std::optional<BadStep> StepWatch::look_back(std::int64_t next, When when) {
+std::optional<TrainingFailure> StepWatch::look_back(std::int64_t next, When when) {
   const SafetyRecord& safety = progress_.safety;
   if (safety.searches > 0 && next == safety.search_until) {
     outbox_.emit(event("tolaria.bad_step_not_found"_event, leyline::Level::kWarning,
@@ -64,7 +64,7 @@ std::optional<BadStep> StepWatch::look_back(std::int64_t next, When when) {
     const base::Duration now = facts_.clock.now();
     if (when == When::kIfDue && now - looked_ < kLookEvery) return std::nullopt;
     looked_ = now;
-    if (trips({})) return BadStep{good_before_, reason(), false, Trouble::kUnknownStep, next};
+    if (trips({})) return TrainingFailure{FailureKind::kNonfiniteRange, good_before_, reason(), false, next};
   }
   good_before_ = next;
   return std::nullopt;

@@ -1,8 +1,8 @@
 #pragma once
 // Looks whether a run's steps were finite: on the CPU at each. On a GPU, where a look waits for the device, late: every
-// two seconds, before a save or a copy of the state, and at the end of an epoch. Trouble that is noticed late is in one
-// of several steps; then the run goes back to where it was good, and on its way from there each step is looked at, up
-// to where the trouble was noticed (Reaction::kSearch). What it does about it is the same then. Training thread.
+// two seconds, before a save or a copy of the state, and at the end of an epoch. A failure that is noticed late is of
+// one of several steps; then the run rolls back to where it was good, and on its way from there each step is looked at,
+// up to where the failure was noticed (Reaction::kSearch). What it does about it is the same then. Training thread.
 
 #include <cstdint>
 #include <optional>
@@ -26,11 +26,12 @@ class StepWatch {
   // Watches the steps from `next` on.
   void begin_epoch(std::int64_t next);
   // After a step, while the run's cursor is before it: what is wrong with it, if each is looked at.
-  std::optional<BadStep> look_at(std::int64_t step, std::span<const step::Microbatch> microbatches);
+  std::optional<TrainingFailure> look_at(std::int64_t step, std::span<const step::Microbatch> microbatches);
   // Before step `next`, where steps are looked at late: whether one since the last look went wrong; it is the one at
-  // BadStep::step or a later one. kIfDue: only if the last look was long ago. Reports a search that found nothing.
+  // TrainingFailure::step or a later one. kIfDue: only if the last look was long ago. Reports a search that found
+  // nothing.
   enum class When { kIfDue, kNow };
-  std::optional<BadStep> look_back(std::int64_t next, When when);
+  std::optional<TrainingFailure> look_back(std::int64_t next, When when);
 
  private:
   bool is_late(std::int64_t step) const;

@@ -309,11 +309,12 @@ TEST_CASE("a step that does not fit into memory is undone, and the run goes back
   const ArmedFault fault("tolaria.step_memory", 15);
   SmallRun it(digits_config(4));
   const auto outcome = it.go();
-  REQUIRE(outcome.kind == Kind::kGoBack);
-  REQUIRE(outcome.back);
-  CHECK((outcome.back->reactions == std::vector{tolaria::ReactionRecord{1, tolaria::Reaction::kSplitBatches, 14, 2}}));
-  CHECK(outcome.back->step == 14);
-  CHECK(outcome.back->newest_step == 14);
+  REQUIRE(outcome.kind == Kind::kRestart);
+  REQUIRE(outcome.restart);
+  CHECK(
+      (outcome.restart->reactions == std::vector{tolaria::ReactionRecord{1, tolaria::Reaction::kSplitBatches, 14, 2}}));
+  CHECK(outcome.restart->step == 14);
+  CHECK(outcome.restart->newest_step == 14);
   CHECK(it.events("tolaria.batches_split").size() == 1);
   // What went well before is on the disk.
   CHECK(newest_checkpoint(it).info.step == it.progress.step);
@@ -363,15 +364,16 @@ TEST_CASE("a state beyond the limit is not kept in memory, and the run goes back
   const ArmedFault bad("tolaria.nan_input", 15);
   SmallRun it(config);
   const auto outcome = it.go();
-  REQUIRE(outcome.kind == Kind::kGoBack);
-  CHECK((outcome.back->reactions.front().reaction == tolaria::Reaction::kSkipStep));
+  REQUIRE(outcome.kind == Kind::kRestart);
+  CHECK((outcome.restart->reactions.front().reaction == tolaria::Reaction::kSkipStep));
   CHECK(it.events("tolaria.rollback.restored").empty());
   CHECK(it.events("tolaria.rollback.restore_failed").empty());
   CHECK(it.values("tolaria.rollback.fast_misses_total").back() == 1);
   CHECK(it.values("tolaria.rollback.failures_total").back() == 0);
 
   SmallRun again(config);  // composed anew
-  again.run.came_back = {outcome.reason, outcome.back->epoch, outcome.back->step, {}, outcome.back->figures};
+  again.run.restart_report = {
+      outcome.reason, outcome.restart->epoch, outcome.restart->step, {}, outcome.restart->figures};
   again.go();
   CHECK(again.events("tolaria.rollback.restored").size() == 1);
   CHECK(again.values("tolaria.rollback.fast_misses_total").back() == 1);
@@ -433,7 +435,7 @@ TEST_CASE("where nothing may be done about a bad step, or no earlier state could
     CHECK(memory.fired());
     spoil(starved, "seed-0001", kNaN);
   };
-  CHECK(starved.go().kind == Kind::kGoBack);
+  CHECK(starved.go().kind == Kind::kRestart);
   CHECK(starved.values("tolaria.rollback.fast_size_bytes").back() == 0);
   CHECK(starved.values("tolaria.rollback.fast_misses_total").back() == 1);
   CHECK(starved.events("tolaria.rollback.restore_failed").empty());

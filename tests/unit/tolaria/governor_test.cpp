@@ -8,15 +8,19 @@ using namespace esper::tolaria;
 
 namespace {
 
-BadStep not_finite(std::int64_t step) { return {step, "host.weight is not finite"}; }
-BadStep out_of_memory(std::int64_t step) { return {step, "out of memory", false, Trouble::kOutOfMemory}; }
-BadStep unknown_step(std::int64_t step) { return {step, "a loss", false, Trouble::kUnknownStep, step + 9}; }
-BadStep bad_epoch(std::int64_t step) { return {step, "the loss is not finite", false, Trouble::kBadEpoch}; }
+TrainingFailure nonfinite_step(std::int64_t step) {
+  return {FailureKind::kNonfiniteStep, step, "host.weight is not finite"};
+}
+TrainingFailure out_of_memory(std::int64_t step) { return {FailureKind::kOutOfMemory, step, "out of memory"}; }
+TrainingFailure nonfinite_range(std::int64_t step) {
+  return {FailureKind::kNonfiniteRange, step, "a loss", false, step + 9};
+}
+TrainingFailure bad_epoch(std::int64_t step) { return {FailureKind::kBadEpoch, step, "the loss is not finite"}; }
 
-Reaction react(SafetyRecord& record, const BadStep& bad, const ReactionLimits& limits) {
-  const auto next = next_reaction(bad, record, limits);
+Reaction react(SafetyRecord& record, const TrainingFailure& failure, const ReactionLimits& limits) {
+  const auto next = next_reaction(failure, record, limits);
   CHECK(next.number == record.reactions + 1);
-  CHECK(next.step == bad.step);
+  CHECK(next.step == failure.step);
   if (next.reaction != Reaction::kStop) record.apply(next);
   return next.reaction;
 }
@@ -28,14 +32,14 @@ TEST_CASE("steps are passed over, then the rate is lowered, then the run stops")
   config.most_skipped_steps = 2;
   config.most_rate_cuts = 1;
   SafetyRecord record;
-  for (const std::int64_t step : {40, 47}) CHECK(react(record, not_finite(step), {config}) == Reaction::kSkipStep);
+  for (const std::int64_t step : {40, 47}) CHECK(react(record, nonfinite_step(step), {config}) == Reaction::kSkipStep);
   CHECK(record.skips_step(40));
   CHECK(record.failed_epochs == 0);
   CHECK_FALSE(record.skips_step(41));
-  CHECK(react(record, not_finite(50), {config}) == Reaction::kLowerRate);
+  CHECK(react(record, nonfinite_step(50), {config}) == Reaction::kLowerRate);
   CHECK(record.rate_factor(49) == 1);
   CHECK(record.rate_factor(50) == 0.5);
-  CHECK(react(record, not_finite(50), {config}) == Reaction::kStop);
+  CHECK(react(record, nonfinite_step(50), {config}) == Reaction::kStop);
 }
 
 TEST_CASE("a run that does not compute in fp32 goes on in it before it stops, once") {
@@ -71,48 +75,50 @@ TEST_CASE("where memory runs out microbatches are halved as long as they can be"
 TEST_CASE("an epoch that ends well clears the counts, and keeps the lower rate") {
   const config::SafetyConfig config;
   SafetyRecord record;
-  CHECK(react(record, not_finite(40), {config}) == Reaction::kSkipStep);
-  CHECK(react(record, not_finite(43), {config}) == Reaction::kSkipStep);
-  CHECK(react(record, not_finite(45), {config}) == Reaction::kLowerRate);
-  CHECK(react(record, not_finite(45), {config}) == Reaction::kLowerRate);
+  CHECK(react(record, nonfinite_step(40), {config}) == Reaction::kSkipStep);
+  CHECK(react(record, nonfinite_step(43), {config}) == Reaction::kSkipStep);
+  CHECK(react(record, nonfinite_step(45), {config}) == Reaction::kLowerRate);
+  CHECK(react(record, nonfinite_step(45), {config}) == Reaction::kLowerRate);
   CHECK(record.rate_factor(45) == 0.25);
   record.end_epoch(60);
   CHECK(record.skipped_steps.empty());
   CHECK(record.rate_factor(60) == 0.25);
   CHECK(record.failed_epochs == 0);
-  CHECK(react(record, not_finite(70), {config}) == Reaction::kSkipStep);
+  CHECK(react(record, nonfinite_step(70), {config}) == Reaction::kSkipStep);
 }
 
 TEST_CASE("a step is looked for three times; if it is never there the rate is lowered, then the run stops") {
   config::SafetyConfig config;
   config.most_rate_cuts = 1;
   SafetyRecord record;
-  for (const std::int64_t step : {40, 43, 43}) CHECK(react(record, unknown_step(step), {config}) == Reaction::kSearch);
+  for (const std::int64_t step : {40, 43, 43})
+    CHECK(react(record, nonfinite_range(step), {config}) == Reaction::kSearch);
   CHECK(record.searches == 3);
   CHECK(record.search_until == 52);
   CHECK(record.failed_epochs == 0);
-  CHECK(react(record, unknown_step(44), {config}) == Reaction::kLowerRate);
+  CHECK(react(record, nonfinite_range(44), {config}) == Reaction::kLowerRate);
   CHECK(record.rate_factor(43) == 1);
   CHECK(record.rate_factor(44) == 0.5);
   CHECK(record.failed_epochs == 1);
-  for (int search = 0; search < 3; ++search) CHECK(react(record, unknown_step(45), {config}) == Reaction::kSearch);
-  CHECK(react(record, unknown_step(45), {config}) == Reaction::kStop);
+  for (int search = 0; search < 3; ++search) CHECK(react(record, nonfinite_range(45), {config}) == Reaction::kSearch);
+  CHECK(react(record, nonfinite_range(45), {config}) == Reaction::kStop);
 }
 
 TEST_CASE("searches that found a step, and those of epochs that ended well, do not count") {
   const config::SafetyConfig config;
   SafetyRecord record;
   for (const std::int64_t step : {40, 47}) {
-    for (int search = 0; search < 3; ++search) CHECK(react(record, unknown_step(step), {config}) == Reaction::kSearch);
-    CHECK(react(record, not_finite(step), {config}) == Reaction::kSkipStep);
+    for (int search = 0; search < 3; ++search)
+      CHECK(react(record, nonfinite_range(step), {config}) == Reaction::kSearch);
+    CHECK(react(record, nonfinite_step(step), {config}) == Reaction::kSkipStep);
     CHECK(record.searches == 0);
   }
-  for (int search = 0; search < 3; ++search) CHECK(react(record, unknown_step(50), {config}) == Reaction::kSearch);
-  record.end_epoch(56);  // one on the way to where the trouble was noticed
+  for (int search = 0; search < 3; ++search) CHECK(react(record, nonfinite_range(50), {config}) == Reaction::kSearch);
+  record.end_epoch(56);  // one on the way to where the failure was noticed
   CHECK(record.searches == 3);
   CHECK(record.search_until == 59);
   record.end_epoch(60);
-  CHECK(react(record, unknown_step(70), {config}) == Reaction::kSearch);
+  CHECK(react(record, nonfinite_range(70), {config}) == Reaction::kSearch);
   CHECK(record.searches == 1);
 }
 
@@ -121,28 +127,28 @@ TEST_CASE("reactions to steps of a later epoch, known from the journal, do not c
   SafetyRecord record;
   record.apply({1, Reaction::kSkipStep, 90, 0});
   record.apply({2, Reaction::kSkipStep, 95, 0});
-  CHECK(react(record, not_finite(40), {config, 8, true, 60}) == Reaction::kSkipStep);
+  CHECK(react(record, nonfinite_step(40), {config, 8, true, 60}) == Reaction::kSkipStep);
   record.end_epoch(60);
   CHECK(record.skips_step(90));
-  CHECK(react(record, not_finite(99), {config}) == Reaction::kLowerRate);
+  CHECK(react(record, nonfinite_step(99), {config}) == Reaction::kLowerRate);
 }
 
 TEST_CASE("with nothing allowed a run stops at once, in any precision") {
   config::SafetyConfig config;
   config.most_skipped_steps = config.most_rate_cuts = 0;
   SafetyRecord record;
-  CHECK(react(record, not_finite(3), {config, 8, false}) == Reaction::kStop);
+  CHECK(react(record, nonfinite_step(3), {config, 8, false}) == Reaction::kStop);
   CHECK(react(record, bad_epoch(3), {config, 8, false}) == Reaction::kStop);
-  CHECK(react(record, unknown_step(3), {config, 8, false}) == Reaction::kStop);
+  CHECK(react(record, nonfinite_range(3), {config, 8, false}) == Reaction::kStop);
 }
 
 TEST_CASE("only what changes how steps are computed, or undoes epochs, needs a checkpoint") {
-  CHECK_FALSE(needs_checkpoint(not_finite(1), {1, Reaction::kSkipStep, 1, 0}));
-  CHECK_FALSE(needs_checkpoint(not_finite(1), {1, Reaction::kLowerRate, 1, 0.5}));
-  CHECK_FALSE(needs_checkpoint(unknown_step(1), {1, Reaction::kSearch, 1, 10}));
-  CHECK_FALSE(needs_checkpoint(unknown_step(1), {1, Reaction::kLowerRate, 1, 0.5}));
-  CHECK(needs_checkpoint(unknown_step(1), {1, Reaction::kFullPrecision, 1, 0}));
-  CHECK(needs_checkpoint(not_finite(1), {1, Reaction::kFullPrecision, 1, 0}));
+  CHECK_FALSE(needs_checkpoint(nonfinite_step(1), {1, Reaction::kSkipStep, 1, 0}));
+  CHECK_FALSE(needs_checkpoint(nonfinite_step(1), {1, Reaction::kLowerRate, 1, 0.5}));
+  CHECK_FALSE(needs_checkpoint(nonfinite_range(1), {1, Reaction::kSearch, 1, 10}));
+  CHECK_FALSE(needs_checkpoint(nonfinite_range(1), {1, Reaction::kLowerRate, 1, 0.5}));
+  CHECK(needs_checkpoint(nonfinite_range(1), {1, Reaction::kFullPrecision, 1, 0}));
+  CHECK(needs_checkpoint(nonfinite_step(1), {1, Reaction::kFullPrecision, 1, 0}));
   CHECK(needs_checkpoint(out_of_memory(1), {1, Reaction::kSplitBatches, 1, 2}));
   CHECK(needs_checkpoint(bad_epoch(1), {1, Reaction::kLowerRate, 1, 0.5}));
 }

@@ -303,7 +303,7 @@ TEST_CASE("a state that is not finite is never saved, and the run says which ten
   REQUIRE(failed.size() == 1);
   CHECK(failed[0].attributes.at("reason").starts_with("tensor host."));
   const auto outcome = it.go();
-  CHECK(outcome.kind == Kind::kGoBack);  // to the beginning
+  CHECK(outcome.kind == Kind::kRestart);  // to the beginning
   CHECK(exit_code_of(outcome) == base::ExitCode::kDiverged);
   CHECK(it.events("tolaria.step_skipped").size() == 1);
   CHECK(list_checkpoints(it.files, kCheckpoints).empty());

@@ -1,4 +1,4 @@
-// Trouble that is noticed late, as on a GPU, ends as trouble that is noticed at once: the same step is passed over, and
+// A failure that is noticed late, as on a GPU, ends as one that is noticed at once: the same step is passed over, and
 // every other has the same bits.
 #include "tolaria/safety/step_watch.h"
 
@@ -14,10 +14,10 @@ namespace esper::test::step_watch_test {
 namespace {
 
 using config::StepWatching;
+using tolaria::FailureKind;
 using tolaria::Reaction;
 using tolaria::ReactionRecord;
 using tolaria::StepWatch;
-using tolaria::Trouble;
 using Kind = tolaria::RunOutcome::Kind;
 using When = StepWatch::When;
 
@@ -80,7 +80,7 @@ TEST_CASE("data that are not finite cost the same steps, noticed late or at once
   CHECK(late.it.values("tolaria.training.loss") == each.it.values("tolaria.training.loss"));
 }
 
-TEST_CASE("trouble that was noticed late and is not there on the second way costs no step") {
+TEST_CASE("a failure that was noticed late and is not there on the second way costs no step") {
   SmallRun whole(watched(StepWatching::kLate)), late(watched(StepWatching::kLate));
   REQUIRE(whole.go().kind == Kind::kDone);
   const ArmedFault bad("tolaria.nan_input", 9);
@@ -118,7 +118,7 @@ TEST_CASE("a state that is not finite is in no checkpoint, though it was not not
   }
 }
 
-TEST_CASE("a signal that comes before trouble was noticed leaves a run that can be resumed") {
+TEST_CASE("a signal that comes before a failure was noticed leaves a run that can be resumed") {
   const auto image = [] {
     const ArmedFault bad("tolaria.nan_input", 9), signal("tolaria.training.term", 11);
     SmallRun late(watched(StepWatching::kLate));
@@ -138,19 +138,19 @@ TEST_CASE("where no state is in memory, the run goes back to a checkpoint to loo
   config.host.hidden = {1024, 256};  // over a megabyte
   SpoiltRun late(config);
   const auto outcome = late.it.go();
-  REQUIRE(outcome.kind == Kind::kGoBack);
-  REQUIRE(outcome.back->reactions.size() == 1);
-  CHECK((outcome.back->reactions.front() == ReactionRecord{1, Reaction::kSearch, 0, 6}));
-  CHECK(outcome.back->step == 6);
-  CHECK(outcome.back->newest_step == 0);
+  REQUIRE(outcome.kind == Kind::kRestart);
+  REQUIRE(outcome.restart->reactions.size() == 1);
+  CHECK((outcome.restart->reactions.front() == ReactionRecord{1, Reaction::kSearch, 0, 6}));
+  CHECK(outcome.restart->step == 6);
+  CHECK(outcome.restart->newest_step == 0);
 
   SpoiltRun again(config);  // composed anew
-  again.it.progress.safety.apply(outcome.back->reactions.front());
+  again.it.progress.safety.apply(outcome.restart->reactions.front());
   const auto found = again.it.go();
-  REQUIRE(found.kind == Kind::kGoBack);
-  REQUIRE(found.back->reactions.size() == 1);
-  CHECK((found.back->reactions.front().reaction == Reaction::kSkipStep));
-  CHECK(found.back->reactions.front().step < 6);
+  REQUIRE(found.kind == Kind::kRestart);
+  REQUIRE(found.restart->reactions.size() == 1);
+  CHECK((found.restart->reactions.front().reaction == Reaction::kSkipStep));
+  CHECK(found.restart->reactions.front().step < 6);
   CHECK(attributes(again.it, "tolaria.step_skipped", "reason") ==
         std::vector<std::string>{"batch.0.inputs is not finite"});
 }
@@ -165,10 +165,10 @@ TEST_CASE("without a state in memory the checkpoints of the epoch stay, and a ru
     const ArmedFault bad("tolaria.nan_input", 11);  // the fifth of the second epoch
     SmallRun late(config);
     const auto outcome = late.go();
-    REQUIRE(outcome.kind == Kind::kGoBack);
-    CHECK(outcome.back->reactions.size() == 1);
-    CHECK(outcome.back->step == 12);
-    return outcome.back->newest_step;
+    REQUIRE(outcome.kind == Kind::kRestart);
+    CHECK(outcome.restart->reactions.size() == 1);
+    CHECK(outcome.restart->step == 12);
+    return outcome.restart->newest_step;
   };
   CHECK(saves_every(3, base::Length::Unit::kSteps) == 9);
   CHECK(saves_every(100, base::Length::Unit::kEpochs) == 6);
@@ -194,7 +194,7 @@ TEST_CASE("a run does not look forever for steps that are gone whenever it looks
   CHECK(late.events("tolaria.step_skipped").empty());
 }
 
-TEST_CASE("a killed run takes up its search: it looks at each step until where the trouble was noticed") {
+TEST_CASE("a killed run takes up its search: it looks at each step until where the failure was noticed") {
   const auto config = watched(StepWatching::kLate);
   SpoiltRun late(config), resumed(config);
   REQUIRE(late.it.go().kind == Kind::kDone);
@@ -229,8 +229,8 @@ TEST_CASE("a search goes on over epochs that end well, where the run has to go b
   late.progress.safety.apply({1, Reaction::kSearch, 0, 12});  // noticed at the end of the second epoch
   const ArmedFault bad("tolaria.nan_input", 11);
   const auto outcome = late.go();
-  REQUIRE(outcome.kind == Kind::kGoBack);
-  CHECK((outcome.back->reactions.front() == ReactionRecord{2, Reaction::kSkipStep, 10, 0}));
+  REQUIRE(outcome.kind == Kind::kRestart);
+  CHECK((outcome.restart->reactions.front() == ReactionRecord{2, Reaction::kSkipStep, 10, 0}));
 }
 
 TEST_CASE("while a seed grows a late look has the epoch undone; a signal after the bad step leaves a run to resume") {
@@ -262,7 +262,7 @@ TEST_CASE("while a seed grows a late look has the epoch undone; a signal after t
   CHECK(is_finite(newest_checkpoint(late)));
 }
 
-TEST_CASE("where no reaction is allowed a run whose trouble is noticed late ends as diverged, without a search") {
+TEST_CASE("where no reaction is allowed a run whose failure is noticed late ends as diverged, without a search") {
   auto config = watched(StepWatching::kLate);
   config.safety.most_skipped_steps = config.safety.most_rate_cuts = 0;
   SpoiltRun late(config);
@@ -283,20 +283,20 @@ TEST_CASE("a late look is made when it is due or asked for, and finds what came 
   time->advance(std::chrono::milliseconds(1999));
   CHECK_FALSE(watch.look_back(5, When::kIfDue));
   time->advance(std::chrono::milliseconds(1));
-  const auto bad = watch.look_back(5, When::kIfDue);
-  REQUIRE(bad);
-  CHECK((bad->trouble == Trouble::kUnknownStep));
-  CHECK(bad->step == 4);
-  CHECK(bad->before == 5);
+  const auto failure = watch.look_back(5, When::kIfDue);
+  REQUIRE(failure);
+  CHECK((failure->kind == FailureKind::kNonfiniteRange));
+  CHECK(failure->step == 4);
+  CHECK(failure->end_step == 5);
 
   loss.zero_();
-  it.progress.safety.apply({1, Reaction::kSearch, bad->step, 5});
+  it.progress.safety.apply({1, Reaction::kSearch, failure->step, 5});
   watch.begin_epoch(0);
   CHECK_FALSE(watch.look_at(2, {}));
   loss.fill_(kNaN);
   const auto found = watch.look_at(3, {});
   REQUIRE(found);
-  CHECK((found->trouble == Trouble::kNotFinite));
+  CHECK((found->kind == FailureKind::kNonfiniteStep));
   CHECK(found->step == 3);
   CHECK_FALSE(watch.look_back(5, When::kNow));  // all before it were looked at
   CHECK(watch.look_back(6, When::kNow));

@@ -1,4 +1,4 @@
-#include "tolaria/growth/policy_question.h"
+#include "tolaria/growth/policy_schedule.h"
 
 #include <string>
 
