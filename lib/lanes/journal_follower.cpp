@@ -1,11 +1,12 @@
 #include "lanes/journal_follower.h"
 
+#include "base/interrupt.h"
 #include "base/names.h"
 #include "lanes/lane/recording.h"
 
 namespace esper::lanes {
 
-bool JournalFollower::step(StepShape& shape, Batch microbatches, std::int64_t number) {
+JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatches, std::int64_t number) {
   const auto* record = journal_.at(shape, number);
   if (record == nullptr || record->key.empty()) {
     shape.incumbent.reset();
@@ -13,20 +14,22 @@ bool JournalFollower::step(StepShape& shape, Batch microbatches, std::int64_t nu
   } else {
     if (!shape.incumbent || shape.incumbent->key() != record->key) {
       auto lane = lane_of(shape, record->key, microbatches);
+      // The wait for the program may have ended early; the next process repeats the step.
+      if (!lane && base::Interrupt::requested() != 0) return Outcome::kInterrupted;
       if (!lane) {
         journal_.forget(shape);
         failures_.report_not_tried(config::Lane::kCompiled,
                                    "this resumed run cannot repeat its steps to the bit: " + lane.error());
         shape.enter(ShapeEvent::kCannotFollow, WarmUp{});
         machine_.begin(shape);
-        return false;
+        return Outcome::kCannotRepeat;
       }
       shape.incumbent = std::move(*lane);
     }
     machine_.run_in(*shape.incumbent, microbatches);
   }
   if (journal_.is_done(shape, number)) end(shape);
-  return true;
+  return Outcome::kRan;
 }
 
 void JournalFollower::end(StepShape& shape) {

@@ -23,10 +23,13 @@ class JournalFollower {
         machine_(machine),
         groups_(context, shapes) {}
 
+  enum class Outcome {
+    kRan,
+    kCannotRepeat,  // no step was run, and the shape begins as a new one; it was reported
+    kInterrupted,   // a signal stops the run: no step was run
+  };
   // Runs the step of a shape in state Following as the journal records it; ends that state after the last record.
-  // Returns false, after reporting it, if the step cannot be repeated: no step was run and the shape begins as a new
-  // one.
-  bool step(StepShape& shape, std::span<const step::Microbatch> microbatches, std::int64_t number);
+  Outcome step(StepShape& shape, std::span<const step::Microbatch> microbatches, std::int64_t number);
 
  private:
   using Batch = std::span<const step::Microbatch>;

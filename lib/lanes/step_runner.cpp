@@ -60,24 +60,33 @@ StepRunner::StepRunner(step::Model& model, const config::StepConfig& config, tor
 
 // Most steps have no decision to make, and a compiled one may take a microsecond: they take this fast path, without
 // string operations or divisions.
-void StepRunner::step(Batch microbatches, StepPlace place) {
-  if (config_.lane == LaneId::kEager && journal_.empty()) return machine_.run_eager(microbatches);
+bool StepRunner::step(Batch microbatches, StepPlace place) {
+  if (config_.lane == LaneId::kEager && journal_.empty()) {
+    machine_.run_eager(microbatches);
+    return true;
+  }
   StepShape* const known = shapes_.find(context_.model.network.structure_version(), microbatches);
   if (known != nullptr && known->is(StateId::kSettled) && known->incumbent && place.number < known->next_check) {
     machine_.run_in(*known->incumbent, microbatches);
     if (known->recorded.bits != tally_.bits) journal_.record(*known, tally_, place.number);
-    return;
+    return true;
   }
   StepShape& shape = known != nullptr ? *known : shape_of(microbatches, place);
-  if (shape.is(StateId::kFollowing) && follower_.step(shape, microbatches, place.number)) {
-    if (journal_.repeat(shape, tally_)) machine_.check_again_after(shape, place.number);
-    return;
+  if (shape.is(StateId::kFollowing)) {
+    using Followed = JournalFollower::Outcome;
+    const Followed followed = follower_.step(shape, microbatches, place.number);
+    if (followed == Followed::kInterrupted) return false;
+    if (followed == Followed::kRan) {
+      if (journal_.repeat(shape, tally_)) machine_.check_again_after(shape, place.number);
+      return true;
+    }
   }
   seek_candidate(shape, microbatches);
   const StepOutcome outcome = machine_.step(shape, microbatches, place);
   if (outcome.event == ShapeEvent::kRecorded) seek_candidate(shape, microbatches);
   search_.learn(shape, outcome, place);
   if (journal_.record(shape, tally_, place.number)) machine_.check_again_after(shape, place.number);
+  return true;
 }
 
 void StepRunner::seek_candidate(StepShape& shape, Batch microbatches) {
@@ -99,6 +108,14 @@ StepShape& StepRunner::shape_of(Batch microbatches, StepPlace place) {
     machine_.begin(shape);
   }
   return shape;
+}
+
+void StepRunner::rolled_back(std::int64_t number) {
+  journal_.rolled_back();
+  for (const auto& shape : shapes_.shapes()) {
+    shape->recorded = {};
+    machine_.check_again_after(*shape, number);
+  }
 }
 
 bool StepRunner::settled() const {
@@ -164,10 +181,8 @@ bool StepRunner::install(const KnownStructure& known, LaneId kind, std::int64_t 
   }
 }
 
-// Records the bits with which a checkpoint at this step continues. A resumed run that follows its journal has them
-// already.
+// Records the bits with which a checkpoint at this step continues.
 void StepRunner::record_swapped(std::int64_t number) {
-  if (journal_.follows()) return;
   const bool stopped = config_.lane == LaneId::kCompiled && base::Interrupt::requested() != 0;
   const KnownStructure* const known = stopped ? preparer_.library().find(structure_) : nullptr;
   journal_.record_all(number, [&](const std::string& name, const std::string& key) {

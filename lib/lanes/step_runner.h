@@ -29,7 +29,11 @@ class StepRunner {
   StepRunner(const StepRunner&) = delete;
   StepRunner& operator=(const StepRunner&) = delete;
 
-  void step(std::span<const step::Microbatch> microbatches, StepPlace place);
+  // False if a signal came while the step waited for the program that the journal names: no step was run.
+  bool step(std::span<const step::Microbatch> microbatches, StepPlace place);
+
+  // After the model's state became an earlier one's again, and the run goes on from there. `number`: of the next step.
+  void rolled_back(std::int64_t number);
 
   // Between two steps, after the network may have changed. `number`: of the next step. If the new structure is known,
   // its lanes are installed here, so that its first step runs as fast as later ones. docs/lanes.md, "Growth".

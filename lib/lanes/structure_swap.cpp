@@ -115,8 +115,10 @@ void StructureInstaller::install(StepShape& shape, const KnownStep& known, const
     }
     if (lane) shape.incumbent = std::move(*lane);
   }
-  if (context_.config.lane != LaneId::kAuto || !shape.incumbent) return;
-  if (known.ready) {  // it agrees with eager; a trial decides whether it is faster
+  if (context_.config.lane != LaneId::kAuto) return;
+  if (!shape.incumbent) {  // it was left before a lane was compared
+    search.begun = shape.is_member() || known.unavailable;
+  } else if (known.ready) {  // it agrees with eager; a trial decides whether it is faster
     search.recipe = known.variant.recipe;
     search.in_full.insert(search.recipe);
     machine_.challenge(shape, compiled(shape, known, example));

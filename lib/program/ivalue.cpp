@@ -102,6 +102,11 @@ struct Fits {
   }
 };
 
+bool has_tag(const c10::OperatorHandle& op, at::Tag tag) {
+  const auto tags = op.getTags();
+  return std::find(tags.begin(), tags.end(), tag) != tags.end();
+}
+
 }  // namespace
 
 std::optional<c10::OperatorHandle> find_operator(const std::string& name) {
@@ -147,10 +152,9 @@ bool is_written(const c10::Argument& argument) {
 
 bool writes_argument(const c10::OperatorHandle& op) { return std::ranges::any_of(op.schema().arguments(), is_written); }
 
-bool is_random(const c10::OperatorHandle& op) {
-  const auto tags = op.getTags();
-  return std::find(tags.begin(), tags.end(), at::Tag::nondeterministic_seeded) != tags.end();
-}
+bool changes_view(const c10::OperatorHandle& op) { return has_tag(op, at::Tag::inplace_view); }
+
+bool is_random(const c10::OperatorHandle& op) { return has_tag(op, at::Tag::nondeterministic_seeded); }
 
 std::optional<std::size_t> viewed_argument(const c10::FunctionSchema& schema, std::size_t result) {
   const auto& arguments = schema.arguments();

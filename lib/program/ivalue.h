@@ -26,6 +26,9 @@ c10::IValue to_ivalue(const Argument& argument, const c10::Argument& schema, con
 // The operator writes into this argument, or this result is an argument that it wrote into.
 bool is_written(const c10::Argument& argument);
 bool writes_argument(const c10::OperatorHandle& op);
+// It changes which part of its memory its first argument is, and how that is laid out (transpose_), or its memory
+// itself.
+bool changes_view(const c10::OperatorHandle& op);
 // It draws from a generator, so that calling it or not is seen from outside.
 bool is_random(const c10::OperatorHandle& op);
 

@@ -1,11 +1,15 @@
 #include "program/recorder.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "program/call_watch.h"
 #include "program/ivalue.h"
+#include "program/model_program.h"
 #include "program/simplify.h"
 
 namespace esper::program {
@@ -24,6 +28,31 @@ TensorType type_of(const at::Tensor& tensor) {
 bool reads_device(const c10::OperatorHandle& op) {
   const std::string& name = op.operator_name().name;
   return name == "aten::_local_scalar_dense" || name == "aten::item";
+}
+
+// Of an operator that returns views without declaring it, for autograd's sake, or turns its argument into a view of
+// itself: the one that returns the same views and declares it. Empty if there is none.
+std::string_view declared_view(std::string_view name) {
+  using Pair = std::pair<std::string_view, std::string_view>;
+  constexpr std::array kViews{Pair{"aten::_unsafe_view", "aten::view"},
+                              Pair{"aten::unsafe_split.Tensor", "aten::split.Tensor"},
+                              Pair{"aten::unsafe_split_with_sizes", "aten::split_with_sizes"},
+                              Pair{"aten::as_strided_", "aten::as_strided"},
+                              Pair{"aten::squeeze_", "aten::squeeze"},
+                              Pair{"aten::squeeze_.dim", "aten::squeeze.dim"},
+                              Pair{"aten::squeeze_.dims", "aten::squeeze.dims"},
+                              Pair{"aten::t_", "aten::t"},
+                              Pair{"aten::transpose_", "aten::transpose.int"},
+                              Pair{"aten::unsqueeze_", "aten::unsqueeze"}};
+  const auto known = std::ranges::find(kViews, name, [](const auto& view) { return view.first; });
+  return known == kViews.end() ? std::string_view() : known->second;
+}
+
+// In training batch norm moves its statistics. These operators, whose arguments are in aten::batch_norm's order, do not
+// declare it.
+bool moves_statistic(const std::string& name, std::size_t argument, at::ArrayRef<c10::IValue> arguments) {
+  const bool is_norm = name == "aten::native_batch_norm" || name == "aten::cudnn_batch_norm";
+  return is_norm && (argument == kNormMean || argument == kNormVariance) && arguments[kNormTraining].toBool();
 }
 
 class Recording {
@@ -66,9 +95,11 @@ class Recording {
     const std::size_t first = stack.size() - schema.size();
     const NameTensor name = [&](const at::Tensor& tensor) { return name_of(tensor, op); };
     std::vector<Argument> arguments;
+    const at::ArrayRef<c10::IValue> values(stack.data() + first, schema.size());
     for (std::size_t i = 0; i < schema.size(); ++i) {
-      arguments.push_back(to_argument(stack[first + i], name));
-      if (is_written(schema[i])) record_writes(stack[first + i]);
+      arguments.push_back(to_argument(values[i], name));
+      const bool written = is_written(schema[i]) && !changes_view(op);
+      if (written || moves_statistic(op.operator_name().name, i, values)) record_writes(values[i]);
     }
     return arguments;
   }
@@ -77,6 +108,7 @@ class Recording {
     const auto& returns = op.schema().returns();
     const std::size_t first = stack.size() - returns.size();
     Operation operation{operator_name(op), std::move(arguments), {}};
+    if (changes_view(op)) return add_changed_view(std::move(operation), stack.back());
     for (std::size_t i = 0; i < returns.size(); ++i) {
       const bool hidden_view = !viewed_argument(op.schema(), i) && shares_known_memory(stack[first + i]);
       if (hidden_view && !name_as_view(operation)) return;
@@ -85,21 +117,38 @@ class Recording {
     program_.operations.push_back(std::move(operation));
   }
 
+  // The tensor object is another view of its memory from here on.
+  void add_changed_view(Operation operation, const c10::IValue& changed) {
+    const std::string_view view = declared_view(operation.name);
+    const auto* before = operation.arguments.empty() ? nullptr : std::get_if<TensorArgument>(&operation.arguments[0]);
+    const bool is_input = before != nullptr && before->id < static_cast<ValueId>(program_.inputs.size());
+    if (view.empty() || is_input) return refuse(operation.name + " changes the layout of a tensor in place");
+    operation.name = view;
+    operation.results.emplace_back(TensorArgument{define(changed.toTensor())});
+    program_.operations.push_back(std::move(operation));
+  }
+
   void refuse(const std::string& reason) {
     if (refusal_.empty()) refusal_ = reason;
   }
+  bool shares_known_memory(const at::Tensor& tensor) const {
+    return tensor.defined() && tensor.has_storage() && storages_.contains(storage_of(tensor));
+  }
   bool shares_known_memory(const c10::IValue& value) const {
-    if (!value.isTensor() || !value.toTensor().defined() || !value.toTensor().has_storage()) return false;
-    return storages_.contains(storage_of(value.toTensor()));
+    if (value.isTensor()) return shares_known_memory(value.toTensor());
+    if (!value.isTensorList()) return false;
+    const auto tensors = value.toTensorVector();
+    return std::ranges::any_of(tensors, [this](const at::Tensor& tensor) { return shares_known_memory(tensor); });
   }
 
-  // Who plans memory has to know every view for one. _unsafe_view keeps silent, for autograd's sake; view is the same.
+  // Who plans memory has to know every view for one.
   bool name_as_view(Operation& operation) {
-    if (operation.name != "aten::_unsafe_view") {
+    const std::string_view view = declared_view(operation.name);
+    if (view.empty()) {
       refuse(operation.name + " returns an alias of its argument without declaring it");
       return false;
     }
-    operation.name = "aten::view";
+    operation.name = view;
     return true;
   }
 

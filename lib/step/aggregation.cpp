@@ -29,11 +29,11 @@ bool knows_shares(const StepState& state, const AggregationSettings& settings, s
 
 }  // namespace
 
-Aggregation::Aggregation(StepState& state, const AggregationSettings& settings, std::size_t num_microbatches)
+Aggregation::Aggregation(StepState& state, const AggregationSettings& settings, std::int64_t num_microbatches)
     : state_(state),
       settings_(settings),
       num_seeds_(state.aggregation.num_seeds),
-      num_microbatches_(static_cast<std::int64_t>(num_microbatches)),
+      num_microbatches_(num_microbatches),
       operates_(knows_shares(state, settings, num_microbatches_) && num_seeds_ > 1 && num_microbatches_ > 1),
       isolation_wanted_(settings.config.seed_figures && num_seeds_ > 0) {
   const bool in_shadow = std::ranges::any_of(state.groups, &GroupState::in_shadow);
@@ -58,48 +58,69 @@ std::vector<torch::Tensor> Aggregation::tapped(const SlotTaps& taps) const {
 }
 
 void Aggregation::take_in(const SlotTaps& taps, std::span<const torch::Tensor> gradients,
-                          const torch::Tensor& targets) {
+                          const Microbatch& microbatch) {
+  is_first_part_ = !microbatch.goes_on;
+  if (is_first_part_) ++microbatch_;
   if (isolation_wanted_) {
     const std::size_t count = kPaths * taps.size();
     take_inner_products(taps, gradients.first(count));
     gradients = gradients.subspan(count);
   }
   if (!operates_) return;
-  const auto row = static_cast<std::int64_t>(attribution_.size());
   switch (settings_.config.attribution) {
     case Attribution::kApprox:
-      attribution_.push_back(approx_shares(taps, gradients));
-      break;
-    case Attribution::kProbe:
-      attribution_.push_back(state_.aggregation.probed[row]);
-      break;
+      return take_evidence(first_order_losses(taps, gradients));
     case Attribution::kDataloader:
-      attribution_.push_back(class_shares_of(state_.aggregation.class_shares, targets));
-      break;
+      return take_evidence(microbatch.targets.flatten());
+    case Attribution::kProbe:
     case Attribution::kUniform:
       break;
   }
 }
 
-Aggregation::Destination Aggregation::next_destination() {
-  const std::int64_t index = received_++;
-  if (operates_) return {rows_[index], Write::kReplace};
-  return {state_.gradients, index == 0 ? Write::kReplace : Write::kAdd};
+void Aggregation::take_evidence(const torch::Tensor& evidence) {
+  if (is_first_part_) {
+    evidence_.push_back(evidence);
+  } else if (settings_.config.attribution == Attribution::kApprox) {
+    evidence_.back() = evidence_.back().add(evidence);
+  } else {
+    evidence_.back() = at::cat({evidence_.back(), evidence});
+  }
+}
+
+torch::Tensor Aggregation::attribution_of(std::int64_t microbatch) const {
+  if (settings_.config.attribution == Attribution::kProbe) return state_.aggregation.probed[microbatch];
+  const torch::Tensor& evidence = evidence_[static_cast<std::size_t>(microbatch)];
+  if (settings_.config.attribution == Attribution::kApprox) return normalised_shares(evidence.abs());
+  return class_shares_of(state_.aggregation.class_shares, evidence);
+}
+
+Aggregation::Destination Aggregation::destination() const {
+  if (operates_) return {rows_[microbatch_], is_first_part_ ? Write::kReplace : Write::kAdd};
+  return {state_.gradients, microbatch_ == 0 && is_first_part_ ? Write::kReplace : Write::kAdd};
 }
 
 // What is read while the gradients are there; what follows from it is worked out once a step.
 void Aggregation::take_inner_products(const SlotTaps& taps, std::span<const torch::Tensor> gradients) {
+  std::vector<torch::Tensor> products;
   isolation_gates_.clear();
   for (std::size_t i = 0; i < taps.size(); ++i) {
     const torch::Tensor host = flat_float(gradients[kPaths * i], taps[i]);
     const torch::Tensor seed = flat_float(gradients[kPaths * i + 1], taps[i]);
-    inner_products_.insert(inner_products_.end(), {at::dot(host, seed), at::dot(host, host), at::dot(seed, seed)});
+    products.insert(products.end(), {at::dot(host, seed), at::dot(host, host), at::dot(seed, seed)});
     isolation_gates_.push_back(taps[i].isolation_gate);
+  }
+  if (is_first_part_) {
+    inner_products_.insert(inner_products_.end(), products.begin(), products.end());
+  } else {
+    std::ranges::transform(products, std::span(inner_products_).last(products.size()),
+                           inner_products_.end() - static_cast<std::ptrdiff_t>(products.size()),
+                           [](const torch::Tensor& own, const torch::Tensor& before) { return before.add(own); });
   }
 }
 
 void Aggregation::measure_isolation() {
-  const torch::Tensor table = at::stack(inner_products_).view({received_, num_seeds_, 3});
+  const torch::Tensor table = at::stack(inner_products_).view({num_microbatches_, num_seeds_, 3});
   const torch::Tensor dots = table.narrow(2, 0, 1), norms = table.narrow(2, 1, 2).sqrt();
   const torch::Tensor bound = norms.prod(2, true).mul(settings_.max_isolation_cosine);
   const torch::Tensor closed = at::stack(isolation_gates_).unsqueeze(1).eq(0);
@@ -148,7 +169,9 @@ void Aggregation::operate() {
     const torch::Tensor products = at::mm(rows, rows.t());
     gram = gram.defined() ? gram.add(products) : products;
   }
-  const torch::Tensor shares = at::stack(attribution_).to(torch::kFloat64);
+  std::vector<torch::Tensor> attribution;
+  for (std::int64_t i = 0; i < num_microbatches_; ++i) attribution.push_back(attribution_of(i));
+  const torch::Tensor shares = at::stack(attribution).to(torch::kFloat64);
   const torch::Tensor of_seeds = at::mm(at::mm(shares.t(), gram.to(torch::kFloat64)), shares);
   const auto order = projection_order(state_.aggregation.steps, num_seeds_, settings_.run_seed);
   const Surgery surgery = project_conflicts(of_seeds, order);

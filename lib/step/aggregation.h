@@ -1,6 +1,6 @@
 #pragma once
 // How the gradients of a step's microbatches become one gradient, and what that shows of each growing seed. All of it
-// is tensor code inside the step. Training thread.
+// is tensor code inside the step. A microbatch that is computed in parts is one: their sum. Training thread.
 //
 // With microbatch gradients g_i and attribution a_is (rows sum to one), seed s answers for the vector
 // v_s = sum over i of a_is g_i on the elements that the host owns, so the v_s add up to the plain sum. On the elements
@@ -16,41 +16,48 @@
 #include "kasmina/seed/slot_tap.h"
 #include "step/step_settings.h"
 #include "step/step_state.h"
+#include "step/train_step.h"
 
 namespace esper::step {
 
 // One step's way through aggregation. Borrows the state.
 class Aggregation {
  public:
-  Aggregation(StepState& state, const AggregationSettings& settings, std::size_t num_microbatches);
+  // num_microbatches: count_whole().
+  Aggregation(StepState& state, const AggregationSettings& settings, std::int64_t num_microbatches);
 
   // Does the forward have to show its slots?
   bool wants_taps() const { return taps_wanted_; }
   // What to take the gradient at besides the parameters.
   std::vector<torch::Tensor> tapped(const kasmina::SlotTaps& taps) const;
-  // Their gradients, in that order; undefined where nothing comes back. targets: of the microbatch.
-  void take_in(const kasmina::SlotTaps& taps, std::span<const torch::Tensor> gradients, const torch::Tensor& targets);
-  // Where the next microbatch's flat gradient is to be written; without surgery it is the step's own, to be added to.
+  // The next microbatch or part, and the gradients at what is tapped, in that order; undefined where nothing comes
+  // back.
+  void take_in(const kasmina::SlotTaps& taps, std::span<const torch::Tensor> gradients, const Microbatch& microbatch);
+  // Where its flat gradient is to be written; without surgery it is the step's own, to be added to.
   enum class Write { kReplace, kAdd };
   struct Destination {
     torch::Tensor flat;  // [elements of all parameters] float32
     Write write;
   };
-  Destination next_destination();
+  Destination destination() const;
   // After the last microbatch: leaves the step's gradient in state.gradients, and the seeds' figures in their sums.
   void finish();
 
  private:
   void take_inner_products(const kasmina::SlotTaps& taps, std::span<const torch::Tensor> gradients);
+  void take_evidence(const torch::Tensor& evidence);
+  torch::Tensor attribution_of(std::int64_t microbatch) const;
   void measure_isolation();
   void operate();
 
   StepState& state_;
   const AggregationSettings& settings_;
-  std::int64_t num_seeds_, num_microbatches_, received_ = 0;
+  std::int64_t num_seeds_, num_microbatches_;
+  std::int64_t microbatch_ = -1;  // that the last part is of
+  bool is_first_part_ = true;     // of it
   bool operates_, taps_wanted_, isolation_wanted_;
   torch::Tensor rows_;                          // [microbatches, elements of all parameters], where there is surgery
-  std::vector<torch::Tensor> attribution_;      // a row for each microbatch so far
+  std::vector<torch::Tensor> evidence_;         // what each microbatch so far is attributed by: losses or targets
   std::vector<torch::Tensor> inner_products_;   // host with seed, host, seed; of each seed of each microbatch so far
   std::vector<torch::Tensor> isolation_gates_;  // of each seed
 };

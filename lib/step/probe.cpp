@@ -1,5 +1,7 @@
 #include "step/probe.h"
 
+#include <algorithm>
+
 #include "device/precision.h"
 #include "kasmina/network/alpha_override.h"
 #include "step/aggregation_state.h"
@@ -9,20 +11,32 @@
 namespace esper::step {
 namespace {
 
-torch::Tensor loss_of(const Model& model, const Microbatch& microbatch) {
+// Of a microbatch's parts together.
+torch::Tensor loss_of(const Model& model, std::span<const Microbatch> parts) {
   device::AutocastScope autocast(model.state.device.type(), model.settings.compute_type);
-  const torch::Tensor logits = model.network.forward(microbatch.inputs, kasmina::Mode::kEvaluate);
-  return loss_sum(model.settings.loss, flatten(logits, microbatch.targets));
+  torch::Tensor loss;
+  for (const Microbatch& part : parts) {
+    const torch::Tensor logits = model.network.forward(part.inputs, kasmina::Mode::kEvaluate);
+    const torch::Tensor own = loss_sum(model.settings.loss, flatten(logits, part.targets));
+    loss = loss.defined() ? loss.add(own) : own;
+  }
+  return loss;
 }
 
-torch::Tensor shares_of(Model& model, const Microbatch& microbatch) {
-  const torch::Tensor loss = loss_of(model, microbatch);
+torch::Tensor shares_of(Model& model, std::span<const Microbatch> parts) {
+  const torch::Tensor loss = loss_of(model, parts);
   std::vector<torch::Tensor> lost;
   for (const std::string& seed : model.state.seed_sums.seed_ids) {
     const kasmina::AlphaOverride without(model.network.state(), seed, 0);
-    lost.push_back(loss_of(model, microbatch).sub(loss).clamp_min(0));
+    lost.push_back(loss_of(model, parts).sub(loss).clamp_min(0));
   }
   return normalised_shares(at::stack(lost));
+}
+
+// How many of the first ones are one microbatch.
+std::size_t parts_of_first(std::span<const Microbatch> microbatches) {
+  const auto next = std::ranges::find(microbatches.subspan(1), false, &Microbatch::goes_on);
+  return 1 + static_cast<std::size_t>(next - microbatches.subspan(1).begin());
 }
 
 }  // namespace
@@ -31,14 +45,16 @@ void probe_attribution(Model& model, std::span<const Microbatch> microbatches) {
   AggregationState& aggregation = model.state.aggregation;
   const auto& config = model.settings.aggregation.config;
   const bool probes = config.attribution == config::Attribution::kProbe && uses_surgery(config);
-  const auto count = static_cast<std::int64_t>(microbatches.size());
+  const std::int64_t count = count_whole(microbatches);
   if (!probes || aggregation.num_seeds < 2 || count < 2) return;
   const torch::NoGradGuard no_grad;
   if (!aggregation.probed.defined() || aggregation.probed.size(0) < count) {
     aggregation.probed = at::empty({count, aggregation.num_seeds}, model.state.gradients.options());
   }
   for (std::int64_t i = 0; i < count; ++i) {
-    aggregation.probed[i].copy_(shares_of(model, microbatches[static_cast<std::size_t>(i)]));
+    const std::size_t parts = parts_of_first(microbatches);
+    aggregation.probed[i].copy_(shares_of(model, microbatches.first(parts)));
+    microbatches = microbatches.subspan(parts);
   }
 }
 

@@ -156,7 +156,7 @@ std::vector<char> compute_gradients(StepState& state, const StepSettings& settin
   const torch::Tensor inverse = weighted ? inverse_of_weights(state, microbatches) : constants.inverse;
   const torch::Tensor weight = scaled(inverse, state.loss_scale);
   std::vector<char> used(state.parameters.size(), 0);
-  Aggregation aggregation(state, settings.aggregation, microbatches.size());
+  Aggregation aggregation(state, settings.aggregation, count_whole(microbatches));
   Accumulate mode = Accumulate::kStart;
   const CountedTargets before(state);
   for (const Microbatch& microbatch : microbatches) {
@@ -170,9 +170,9 @@ std::vector<char> compute_gradients(StepState& state, const StepSettings& settin
     Tensors parts = torch::autograd::grad({logits}, sources, {gradient}, false, false, true);
     take_in_shadows(state, settings, microbatch, inverse, taps, parts);
     const BelowAutograd below;
-    aggregation.take_in(taps, std::span(parts).subspan(state.parameters.size()), microbatch.targets);
+    aggregation.take_in(taps, std::span(parts).subspan(state.parameters.size()), microbatch);
     parts.resize(state.parameters.size());
-    collect(state, std::move(parts), used, aggregation.next_destination());
+    collect(state, std::move(parts), used, aggregation.destination());
     mode = Accumulate::kAdd;
   }
   const BelowAutograd below;
@@ -186,10 +186,7 @@ std::vector<char> compute_gradients(StepState& state, const StepSettings& settin
 
 void apply_gradients(StepState& state, const StepSettings& settings) {
   update_scalars(state.scalars, state.lr, settings.optimizer);
-  for (GroupState& group : state.groups) {
-    update_parameters(group, settings.optimizer);
-    if (settings.ema_decay > 0) update_averages(group, settings);
-  }
+  for (GroupState& group : state.groups) update_parameters(group, settings.optimizer);
 }
 
 // What the optimizer writes for the parameters that no forward used.
@@ -216,13 +213,20 @@ void apply_to_used(StepState& state, const StepSettings& settings, const std::ve
   for (const torch::Tensor& tensor : unused) before.push_back(tensor.clone());
   apply_gradients(state, settings);
   for (std::size_t i = 0; i < unused.size(); ++i) unused[i].copy_(before[i]);
+  if (settings.ema_decay == 0) return;
+  for (GroupState& group : state.groups) update_averages(group, settings);
 }
 
 }  // namespace
 
+std::int64_t count_whole(std::span<const Microbatch> microbatches) {
+  return std::ranges::count(microbatches, false, &Microbatch::goes_on);
+}
+
 void train_step(StepState& state, const StepSettings& settings, std::span<const Microbatch> microbatches,
                 const TrainingForward& forward) {
   ESPER_CHECK(!microbatches.empty() && !state.parameters.empty(), "a step needs samples and parameters");
+  ESPER_CHECK(!microbatches.front().goes_on, "a step's first samples go on with no microbatch");
   for (const GroupState& group : state.groups) {
     ESPER_CHECK(in_place(group.parameters), "another StepState owns the parameters of group " + group.id);
   }

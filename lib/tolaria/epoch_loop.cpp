@@ -127,6 +127,7 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   auto trained = trainer_.train();
   for (; !trained && trainer_.failure(); trained = trainer_.train()) {
     if (const auto outcome = safety_.react(*trainer_.failure())) return outcome;
+    trainer_.rolled_back();
   }
   if (!trained) return interrupted();
   trained->utilization = utilization_.read();

@@ -100,7 +100,8 @@ std::optional<TrainingFailure> EpochTrainer::run_step(const std::vector<Microbat
   const double rate_factor = run_.progress.safety.rate_factor(step);
   setup_.prepare(step, rate_factor, used);
   recorder_.begin();
-  runner_.step(used, {step, steps_left});
+  is_stopped_ = !runner_.step(used, {step, steps_left});
+  if (is_stopped_) return std::nullopt;
   if (base::fault::hit("tolaria.step_memory")) throw std::bad_alloc();
   if (base::fault::hit("tolaria.step_slow")) std::this_thread::sleep_for(kDrillDelay);
   if (timed) wait_for_device();
@@ -186,8 +187,8 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
     } else {
       if (base::fault::hit("tolaria.nan_input")) spoil(microbatches);
       record_failure(train_step(microbatches, steps_left(microbatches)), can_roll_back);
-      if (failure_) return std::nullopt;
-      for (const auto& [inputs, targets] : microbatches) trained.samples += inputs.size(0);
+      if (failure_ || is_stopped_) return std::nullopt;
+      for (const auto& microbatch : microbatches) trained.samples += microbatch.inputs.size(0);
     }
     advance_cursor(microbatches);
     batches_.look_ahead();

@@ -41,6 +41,8 @@ class EpochTrainer {
     recorder_.end_epoch(metrics, trained);
   }
 
+  // Call after the run was rolled back to an earlier step.
+  void rolled_back() { runner_.rolled_back(run_.progress.step); }
   // Call after the network may have changed.
   void take_structure() { runner_.take_structure(run_.progress.step); }
   // At the end of an epoch: a limited amount of work on the steps of structures that may come next.
@@ -48,7 +50,7 @@ class EpochTrainer {
 
  private:
   void begin_epoch();
-  // What went wrong, if it did.
+  // What went wrong, if it did. is_stopped_ if a signal came before the step.
   std::optional<TrainingFailure> train_step(const std::vector<step::Microbatch>& microbatches, std::int64_t steps_left);
   // used: the microbatches, or smaller ones of the same samples.
   std::optional<TrainingFailure> run_step(const std::vector<step::Microbatch>& microbatches,
@@ -69,6 +71,7 @@ class EpochTrainer {
   StepWatch watch_;
   StepRecorder recorder_;
   std::optional<TrainingFailure> failure_;
+  bool is_stopped_ = false;  // by a signal, before the step that was to run
   std::string nonfinite_reason_;
   SteadyBits steady_bits_;
   bool has_trained_ = false;  // an epoch, in this process

@@ -102,9 +102,9 @@ class GrowingModel {
   void steps(int count) {
     for (int i = 0; i < count; ++i) {
       auto batches = make_batches(c, c.config.step.accumulation, static_cast<std::uint64_t>(number) + 100);
-      for (auto& [inputs, targets] : batches) {
-        inputs = inputs.to(device_);
-        targets = targets.to(device_);
+      for (auto& batch : batches) {
+        batch.inputs = batch.inputs.to(device_);
+        batch.targets = batch.targets.to(device_);
       }
       step::probe_attribution(*model, batches);
       runner->step(batches, {number, 1000});

@@ -17,7 +17,9 @@ GraphedStep::Sample::Sample(c10::DeviceType type) : begin(type, kTimed), staged(
 GraphedStep::GraphedStep(const Model& model, std::span<const Microbatch> example, torch::Device device, int warm_ups,
                          const Step& step, std::shared_ptr<GraphFigures> figures)
     : device_(device), figures_(std::move(figures)), sample_(device.type()) {
-  for (const auto& [inputs, targets] : example) buffers_.push_back({inputs.clone(), targets.clone()});
+  for (const auto& [inputs, targets, goes_on] : example) {
+    buffers_.push_back({inputs.clone(), targets.clone(), goes_on});
+  }
   const StepSnapshot start(model, device);
   try {
     capture_ = std::make_unique<program::Capture>(device, [&] { step(buffers_); }, warm_ups);

@@ -26,7 +26,8 @@ std::vector<Microbatch> resized(Batch example, std::int64_t n) {
   for (const Microbatch& microbatch : example) {
     const auto of_long = torch::dtype(torch::kInt64).device(microbatch.inputs.device());
     const torch::Tensor which = at::arange(n, of_long).remainder_(microbatch.inputs.size(0));
-    result.push_back({microbatch.inputs.index_select(0, which), microbatch.targets.index_select(0, which)});
+    result.push_back(
+        {microbatch.inputs.index_select(0, which), microbatch.targets.index_select(0, which), microbatch.goes_on});
   }
   return result;
 }

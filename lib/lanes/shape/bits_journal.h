@@ -21,8 +21,7 @@ class BitsJournal {
 
   // True if nothing was recorded and nothing is left to repeat.
   bool empty() const { return log_.empty() && bits_.empty(); }
-  // True if records of the resumed run are left to repeat: for any shape, or for this one at this step or later.
-  bool follows() const { return !log_.empty(); }
+  // True if records of the resumed run are left to repeat for this shape at this step or later.
   bool follows(const StepShape& shape, std::int64_t number) const {
     return log_.at(shape.name, number) != nullptr || log_.goes_on_after(shape.name, number);
   }
@@ -35,23 +34,32 @@ class BitsJournal {
   // Restores what the journal records for a new shape. Returns the record if it names a compiled program, else null.
   const LaneRecord* restore(StepShape& shape, std::int64_t number);
 
+  // The run went back to an earlier step: what was recorded of later ones holds no more, so the next step of each shape
+  // is recorded anew. Call it with StepShape::recorded reset.
+  void rolled_back();
+
   // After a step. Returns true if the shape's bits are a compiled program's from this step on.
   bool record(StepShape& shape, const StepTally& ran, std::int64_t number);
   // The same after a step that repeats the journal, without writing a record: a new record would drop those of later
   // steps, which are still needed if the run is killed again.
   bool repeat(StepShape& shape, const StepTally& ran);
 
-  // Before the first step in another structure. bits_of maps a shape and the key that its steps had to the key that
-  // they will have.
+  // Before the first step in another structure. The records that are left to repeat have it for their shapes. bits_of
+  // maps a shape and the key that its steps had to the key that they will have.
   using BitsOf = std::function<std::string(const std::string& shape, const std::string& key)>;
   void record_all(std::int64_t number, const BitsOf& bits_of);
 
  private:
+  struct LastBits {
+    std::string key;  // of the compiled program that ran last, or empty
+    bool is_recorded = true;
+  };
+
   bool changed(StepShape& shape, const StepTally& ran);
 
   LaneLog log_;
   std::function<void(std::string)> append_record_;
-  std::map<std::string, std::string> bits_;  // by shape: key of the compiled program that ran last, or empty
+  std::map<std::string, LastBits> bits_;  // by shape
 };
 
 }  // namespace esper::lanes

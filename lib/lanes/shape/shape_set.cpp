@@ -24,8 +24,8 @@ bool take_sizes(Numbers& left, const torch::Tensor& tensor) {
 
 bool has_sizes(const StepShape& shape, Batch microbatches) {
   Numbers left = shape.sizes;
-  for (const auto& [inputs, targets] : microbatches) {
-    if (!take_sizes(left, inputs) || !take_sizes(left, targets)) return false;
+  for (const auto& microbatch : microbatches) {
+    if (!take_sizes(left, microbatch.inputs) || !take_sizes(left, microbatch.targets)) return false;
   }
   return left.empty();
 }
@@ -39,8 +39,8 @@ StepShape& ShapeSet::add(std::uint64_t structure, Batch microbatches) {
   auto shape = std::make_unique<StepShape>();
   shape->structure = structure;
   std::vector<std::vector<std::int64_t>> all;
-  for (const auto& [inputs, targets] : microbatches) {
-    for (const torch::Tensor& tensor : {inputs, targets}) {
+  for (const auto& microbatch : microbatches) {
+    for (const torch::Tensor& tensor : {microbatch.inputs, microbatch.targets}) {
       all.push_back(tensor.sizes().vec());
       shape->sizes.push_back(tensor.dim());
       shape->sizes.insert(shape->sizes.end(), tensor.sizes().begin(), tensor.sizes().end());

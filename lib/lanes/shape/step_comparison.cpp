@@ -167,13 +167,13 @@ CheckResult judge(const Model& model, const StepComparison& kept, bool exact, in
     if (finite) difference = kept.difference(model);
     near_miss = difference && kept.is_off_by_little(model);
   });
+  if (obstacle.met()) return rejected(obstacle);
   if (!finite) return {CheckResult::Verdict::kUndecided};
   if (near_miss && exact) difference.reset();
   if (difference && near_miss && ++near_misses < kMostNearMisses) return {CheckResult::Verdict::kUndecided};
   if (difference) {
     return {CheckResult::Verdict::kRejected, {Rejection::Cause::kErred, "its step differs from eager's", difference}};
   }
-  if (obstacle.met()) return rejected(obstacle);
   near_misses = 0;
   return {};
 }

@@ -50,7 +50,9 @@ class KeptRandomNumbers {
 std::vector<Microbatch> copies_of(std::span<const Microbatch> microbatches) {
   const torch::NoGradGuard no_grad;
   std::vector<Microbatch> copies;
-  for (const auto& [inputs, targets] : microbatches) copies.push_back({inputs.clone(), targets.clone()});
+  for (const auto& [inputs, targets, goes_on] : microbatches) {
+    copies.push_back({inputs.clone(), targets.clone(), goes_on});
+  }
   return copies;
 }
 

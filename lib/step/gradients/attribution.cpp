@@ -10,14 +10,14 @@ torch::Tensor normalised_shares(const torch::Tensor& scores) {
   return at::where(total.gt(0), scores.div(total), alike).to(torch::kFloat32);
 }
 
-torch::Tensor approx_shares(const kasmina::SlotTaps& taps, std::span<const torch::Tensor> output_gradients) {
-  std::vector<torch::Tensor> scores;
+torch::Tensor first_order_losses(const kasmina::SlotTaps& taps, std::span<const torch::Tensor> output_gradients) {
+  std::vector<torch::Tensor> losses;
   for (std::size_t i = 0; i < taps.size(); ++i) {
     const torch::Tensor& gradient = output_gradients[i];
-    scores.push_back(gradient.defined() ? gradient.mul(taps[i].change).sum(torch::kFloat32).abs()
+    losses.push_back(gradient.defined() ? gradient.mul(taps[i].change).sum(torch::kFloat32)
                                         : at::zeros({}, taps[i].change.options().dtype(torch::kFloat32)));
   }
-  return normalised_shares(at::stack(scores));
+  return at::stack(losses);
 }
 
 torch::Tensor class_shares_of(const torch::Tensor& table, const torch::Tensor& targets) {

@@ -19,8 +19,9 @@ namespace esper::step {
 // scores: [S], not negative. float32 [S].
 torch::Tensor normalised_shares(const torch::Tensor& scores);
 
+// <dL/d(output_s), change_s> of each seed, [S] float32: of a microbatch in parts the sum of the parts'.
 // output_gradients: dL/d(output) for each tap; undefined where the loss does not depend on it.
-torch::Tensor approx_shares(const kasmina::SlotTaps& taps, std::span<const torch::Tensor> output_gradients);
+torch::Tensor first_order_losses(const kasmina::SlotTaps& taps, std::span<const torch::Tensor> output_gradients);
 
 // table: float32 [classes + 1, S]; the last row is for every class beyond. targets: int64, any shape.
 torch::Tensor class_shares_of(const torch::Tensor& table, const torch::Tensor& targets);

@@ -53,7 +53,7 @@ void BatchSource::fetch(std::vector<Microbatch>& out) {
 device::StagedCopy BatchSource::start(const std::vector<Microbatch>& host) {
   const LedgerScope copying(ledger_, Owner::kTransfer);
   tensors_.clear();
-  for (const auto& [inputs, targets] : host) tensors_.insert(tensors_.end(), {inputs, targets});
+  for (const auto& each : host) tensors_.insert(tensors_.end(), {each.inputs, each.targets});
   return staging_.start(tensors_);
 }
 

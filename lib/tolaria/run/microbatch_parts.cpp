@@ -11,11 +11,11 @@ using step::Microbatch;
 std::vector<Microbatch> in_parts(const std::vector<Microbatch>& microbatches, std::int64_t parts) {
   if (parts == 1) return microbatches;
   std::vector<Microbatch> smaller;
-  for (const auto& [inputs, targets] : microbatches) {
+  for (const auto& [inputs, targets, goes_on] : microbatches) {
     const auto of_inputs = inputs.tensor_split(std::min(parts, inputs.size(0)));
     const auto of_targets = targets.tensor_split(std::min(parts, inputs.size(0)));
     for (std::size_t i = 0; i < of_inputs.size(); ++i)
-      smaller.push_back({of_inputs[i].contiguous(), of_targets[i].contiguous()});
+      smaller.push_back({of_inputs[i].contiguous(), of_targets[i].contiguous(), goes_on || i > 0});
   }
   return smaller;
 }

@@ -9,7 +9,7 @@
 namespace esper::tolaria {
 
 // Each microbatch in `parts`, or in single samples if it has fewer; the same ones for 1. The step's loss is the mean
-// over all samples, whatever the sizes.
+// over all samples, whatever the sizes, and the parts of a microbatch are marked as such.
 std::vector<step::Microbatch> in_parts(const std::vector<step::Microbatch>& microbatches, std::int64_t parts);
 
 }  // namespace esper::tolaria

@@ -65,6 +65,35 @@ TEST_CASE("in lane compiled a germination's first step is compiled, with the sam
   CHECK(first_difference(copies_of(*foreseen.model), copies_of(*surprised.model)) == "");
 }
 
+TEST_CASE("in auto a structure that was left before any lane was compared is compiled when it comes again") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  GrowingPrepared stocking(Lane::kCompiled, &persistent_compile_service(), small_growing());
+  stocking.steps(5);
+  grow(stocking);
+  stocking.steps(4);  // the cache has the programs of both structures
+
+  GrowingPrepared it(Lane::kAuto, &persistent_compile_service(), small_growing());
+  const auto settle = [&] {
+    constexpr int kMost = 1000;
+    it.steps(1);
+    for (int i = 0; i < kMost && !it.runner->settled(); ++i) it.steps(1);
+    REQUIRE(it.runner->settled());
+  };
+  settle();
+  grow(it);
+  it.steps(2);  // recorded, not compared
+  it.change(it.command(SeedOperation::kCull, "seed-0001"));
+  for (int epoch = 0; epoch < 4; ++epoch) it.end_epoch(it.good_facts());
+  it.runner->take_structure(it.number);
+  settle();
+  REQUIRE(it.runner->figures().in_use != Lane::kEager);
+  const std::int64_t compiled_steps = it.steps_in(Lane::kCompiled);
+  grow(it);
+  settle();
+  CHECK(it.steps_in(Lane::kCompiled) > compiled_steps);
+}
+
 namespace {
 
 // A run resumed from tensors and records of another one, whose next step is the first after a germination.
@@ -173,6 +202,44 @@ TEST_CASE(
   CHECK(stopped.count_events("tolaria.growth_unprepared") == 0);
   CHECK(stopped.runner->figures().pending == 0);
   Resumed resumed(room, stopped, copies_of(*stopped.model), persistent_compile_service());
+  check_goes_on_as(whole, resumed);
+}
+
+TEST_CASE("a signal while a resumed run compiles a recorded program again ends it before the step, with its records") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneRoom room;
+  GrowingPrepared whole(Lane::kCompiled, &persistent_compile_service(), small_growing());
+  whole.steps(5);
+  grow(whole);
+  const auto checkpoint = copies_of(*whole.model);
+  const std::vector<std::string> records = whole.records;
+  whole.steps(6);
+  whole.records = records;
+
+  const auto called = room.path / "called";
+  const auto compile_service = room.new_compile_service();
+  Resumed stopped(room, whole, checkpoint, *compile_service);
+  {
+    const Compiler hangs(room, "touch " + called.string() + "; sleep 3000");
+    base::Interrupt interrupt;
+    interrupt.begin_saving();
+    std::jthread sender([&](const std::stop_token& ended) {
+      while (!std::filesystem::exists(called)) {
+        if (ended.stop_requested()) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+      ::kill(::getpid(), SIGTERM);
+    });
+    CHECK_FALSE(stopped.runner->step(make_batches(stopped.c, 1), {stopped.number, 1000}));
+    sender.request_stop();
+    sender.join();
+    CHECK(base::Interrupt::requested() == SIGTERM);
+  }
+  CHECK(stopped.count_events("tolaria.lane_refused") == 0);
+  CHECK(stopped.records.empty());
+  CHECK(first_difference(checkpoint, copies_of(*stopped.model)) == "");
+  Resumed resumed(room, whole, checkpoint, persistent_compile_service());
   check_goes_on_as(whole, resumed);
 }
 

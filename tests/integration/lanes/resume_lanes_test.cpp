@@ -55,6 +55,11 @@ class Journey {
     }
   }
 
+  void go_back_to(std::int64_t step, const Values& values) {
+    start_from(values);
+    runner_->rolled_back(step);
+  }
+
   const step::Model& model() const { return *model_; }
   std::int64_t compiled_steps() const { return runner_->figures().steps_in(Lane::kCompiled); }
 
@@ -96,6 +101,33 @@ TEST_CASE("a run resumed before, within or after the trial of a compiled program
     Journey resumed(c, room.path / "journal");
     resumed.start_from(checkpoints[i]);
     resumed.run(stops[i], kLastStep);
+    CHECK(same_bits(whole.model(), resumed.model()));
+  }
+}
+
+TEST_CASE("a run that went back within the process is resumed with the bits of the steps after the return") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneCase c = lane_cases().front();
+  LaneRun(c, Lane::kCompiled, &persistent_compile_service()).steps(3, c, 1);  // the program is in the cache from now on
+
+  constexpr std::int64_t kCopied = 40, kWithinTrial = 90, kAfterTrial = 150;
+  for (const std::int64_t bad : {kWithinTrial, kAfterTrial}) {
+    INFO("back from step " << bad);
+    const LaneRoom room;
+    Journey whole(c, room.path / "journal");
+    whole.run(0, kCopied);
+    const Values copied = values_of(whole.model());
+    whole.run(kCopied, bad);
+    const std::int64_t compiled_before = whole.compiled_steps();
+    whole.go_back_to(kCopied, copied);
+    whole.run(kCopied, kLastStep);
+    // Whether it is adopted depends on its speed.
+    if (bad == kWithinTrial) REQUIRE(whole.compiled_steps() > compiled_before);
+
+    Journey resumed(c, room.path / "journal");
+    resumed.start_from(copied);
+    resumed.run(kCopied, kLastStep);
     CHECK(same_bits(whole.model(), resumed.model()));
   }
 }

@@ -97,7 +97,7 @@ TEST_CASE("a step whose gradients are not finite is not a comparison; the next s
   LaneRun run(c, Lane::kReplay);
   const auto step = [&](std::int64_t number, double inputs_times) {
     const auto batch = make_batches(c, 1, static_cast<std::uint64_t>(number));
-    for (const auto& [inputs, targets] : batch) torch::Tensor(inputs).mul_(inputs_times);
+    for (const auto& microbatch : batch) torch::Tensor(microbatch.inputs).mul_(inputs_times);
     run.step(batch, number);
   };
   constexpr double kTooLarge = 1e4;
@@ -162,9 +162,10 @@ struct OffLane {
             when == When::kInTheGraph ? [this](auto) { step(false); } : lanes::Lane::Step()) {}
   OffLane(const OffLane&) = delete;
 
-  Verdict compare() {
-    return step_comparison_test::compare(*model_, lane_, near_misses_, batch_, [&] { eager(); }).verdict;
+  lanes::CheckResult result() {
+    return step_comparison_test::compare(*model_, lane_, near_misses_, batch_, [&] { eager(); });
   }
+  Verdict compare() { return result().verdict; }
 
  private:
   static LaneCase with(torch::ScalarType compute) {
@@ -242,6 +243,26 @@ TEST_CASE("without memory for the comparison in full fp32 the ordinary one goes 
     CHECK(memory.fired());
     CHECK(lane.compare() == Verdict::kSame);
   }
+}
+
+TEST_CASE(
+    "wherever memory runs out in the comparison of a step that differs a little, the program is not called wrong") {
+  auto& memory = test::FailingAllocator::instance();
+  int refused = 0;
+  for (int n = 1;; ++n) {
+    CAPTURE(n);
+    OffLane lane(0.02, OffLane::When::kAlways);
+    memory.fail_at(n);
+    const auto result = lane.result();
+    if (!memory.fired()) {
+      CHECK(result.verdict == Verdict::kUndecided);
+      break;
+    }
+    ++refused;
+    CHECK(result.verdict == Verdict::kRejected);
+    CHECK(result.rejection.cause == lanes::Rejection::Cause::kNoMemory);
+  }
+  CHECK(refused > 50);
 }
 
 TEST_CASE("a rare shape is compared too, at its first step in every interval of check_every") {

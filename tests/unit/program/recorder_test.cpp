@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "program/replay/replay.h"
@@ -110,6 +111,43 @@ TEST_CASE("an operator that hides that it returns a view is recorded as the view
   const Program program = record(external_tensors, [&] { at::_unsafe_view(state, {2, 3}).add_(1); }).value();
   CHECK(contains(program, "aten::view"));
   CHECK(program.inputs.front().access == Access::kWritten);
+}
+
+TEST_CASE("an operator that changes a tensor's layout in place is recorded as the view that it makes") {
+  const at::Tensor eager = at::arange(6, at::kFloat).view({2, 3}), replayed = eager.clone();
+  const auto step = [](const at::Tensor& state) {
+    at::Tensor turned = state.mul(2);
+    turned.transpose_(0, 1).unsqueeze_(0).add_(1);
+    state.copy_(turned.squeeze_(0).mul(turned).reshape({2, 3}));
+  };
+  const Program program = record(std::vector<ExternalTensor>{{"state", replayed}}, [&] { step(replayed); }).value();
+  CHECK(contains(program, "aten::transpose.int"));
+  step(eager);
+  Replay replay(program, std::vector<at::Tensor>{replayed}, {});
+  for (int i = 0; i < 3; ++i) {
+    step(eager);
+    replay.run();
+    CHECK(at::equal(eager, replayed));
+  }
+}
+
+TEST_CASE("a step that changes the layout of its input, or an intermediate's memory, is refused") {
+  const at::Tensor state = at::ones({2, 3});
+  const std::vector<ExternalTensor> external_tensors = {{"state", state}};
+  CHECK_THAT(refusal(external_tensors, [&] { at::Tensor(state).t_(); }),
+             ContainsSubstring("aten::t_ changes the layout of a tensor in place"));
+  CHECK_THAT(refusal(external_tensors, [&] { state.mul(2).set_(); }), ContainsSubstring("aten::set_"));
+}
+
+TEST_CASE("the statistics that batch norm moves are written, and those that it only takes are not") {
+  const bool training = GENERATE(true, false);
+  const at::Tensor state = at::randn({4, 3}), mean = at::zeros({3}), variance = at::ones({3});
+  const std::vector<ExternalTensor> external_tensors = {{"state", state}, {"mean", mean}, {"variance", variance}};
+  const auto step = [&] { state.copy_(at::batch_norm(state, {}, {}, mean, variance, training, 0.1, 1e-5, true)); };
+  const Program program = record(external_tensors, step).value();
+  const Access statistic = training ? Access::kWritten : Access::kRead;
+  const std::vector<Input> expected = {{"state", Access::kWritten}, {"mean", statistic}, {"variance", statistic}};
+  CHECK((program.inputs == expected));
 }
 
 TEST_CASE("what nobody needs is left out, but not what draws random numbers") {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <fstream>
 #include <random>
 
@@ -87,9 +88,13 @@ TEST_CASE("random operators draw from the default generator, as in the step") {
 }
 
 TEST_CASE("lists of views keep what they look into") {
+  using Split = std::vector<at::Tensor> (*)(const at::Tensor&);
+  const Split split = GENERATE(Split{[](const at::Tensor& x) { return at::split(x, 1, 0); }},
+                               Split{[](const at::Tensor& x) { return at::unsafe_split(x, 1, 0); }},
+                               Split{[](const at::Tensor& x) { return at::unsafe_split_with_sizes(x, {1, 1, 1}, 0); }});
   const at::Tensor state = at::arange(12, at::kFloat).reshape({3, 4}), expected = state.clone();
-  const auto step = [](const at::Tensor& x) {
-    const auto parts = at::split(x.mul(2), 1, 0);
+  const auto step = [split](const at::Tensor& x) {
+    const auto parts = split(x.mul(2));
     const at::Tensor noise = x.mul(3).add(1);  // would take the place of what the parts look into
     x.copy_(at::cat({parts[2], parts[0], parts[1]}).add(noise.mul(0)));
   };
@@ -100,6 +105,42 @@ TEST_CASE("lists of views keep what they look into") {
   step(expected);
   step(expected);
   CHECK(at::equal(state, expected));
+}
+
+TEST_CASE("a recurrent network's step is replayed with eager's bits") {
+  constexpr std::int64_t kInputs = 3, kHidden = 5, kGates = 3 * kHidden;
+  const bool batch_first = GENERATE(false, true);
+  at::manual_seed(3);
+  const at::Tensor x = at::randn({4, 4, kInputs}), hidden = at::zeros({1, 4, kHidden});
+  const std::vector<at::Tensor> start = {at::randn({kGates, kInputs}), at::randn({kGates, kHidden}),
+                                         at::randn({kGates}), at::randn({kGates})};
+  const auto weights_of = [&] {
+    std::vector<at::Tensor> weights;
+    for (const at::Tensor& weight : start) weights.push_back(weight.clone().requires_grad_());
+    return weights;
+  };
+  const auto step = [&](const std::vector<at::Tensor>& weights) {
+    const at::Tensor out = std::get<0>(at::gru(x, hidden, weights, true, 1, 0.0, true, false, batch_first));
+    const auto gradients = torch::autograd::grad({out.select(batch_first ? 1 : 0, 3).square().sum()}, weights);
+    const at::NoGradGuard no_grad;
+    for (std::size_t i = 0; i < weights.size(); ++i) at::Tensor(weights[i]).sub_(gradients[i], 0.01);
+  };
+  const auto eager = weights_of(), replayed = weights_of();
+  std::vector<ExternalTensor> external_tensors = {{"x", x}, {"hidden", hidden}};
+  for (std::size_t i = 0; i < replayed.size(); ++i) external_tensors.push_back({std::to_string(i), replayed[i]});
+  const Program program = record(external_tensors, [&] { step(replayed); }).value();
+  step(eager);
+  std::vector<at::Tensor> inputs;
+  for (const Input& input : program.inputs) {
+    const auto external = std::ranges::find(external_tensors, input.name, &ExternalTensor::name);
+    inputs.push_back(external->tensor.detach());
+  }
+  Replay replay(program, inputs, {});
+  for (int i = 0; i < 3; ++i) {
+    step(eager);
+    replay.run();
+    for (std::size_t k = 0; k < eager.size(); ++k) CHECK(at::equal(eager[k], replayed[k]));
+  }
 }
 
 TEST_CASE("memory that is needed at the same time never overlaps, and places are shared otherwise") {

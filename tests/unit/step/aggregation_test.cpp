@@ -156,6 +156,36 @@ TEST_CASE("with one seed, one microbatch, uniform attribution or no surgery the 
   CHECK_FALSE(at::equal(ours(by_class, 3, 8), plain(by_class, 3, 8)));
 }
 
+TEST_CASE("a microbatch that is computed in parts is one microbatch for surgery") {
+  const auto in_two = [](const std::vector<Microbatch>& batches, std::int64_t first) {
+    std::vector<Microbatch> parts;
+    for (const auto& batch : batches) {
+      const std::int64_t rest = batch.inputs.size(0) - first;
+      parts.push_back({batch.inputs.narrow(0, 0, first), batch.targets.narrow(0, 0, first)});
+      parts.push_back({batch.inputs.narrow(0, first, rest), batch.targets.narrow(0, first, rest), true});
+    }
+    return parts;
+  };
+  for (const Attribution attribution : {Attribution::kApprox, Attribution::kProbe, Attribution::kDataloader}) {
+    LaneCase c = with_attribution(attribution);
+    c.batch = 8;
+    for (const int microbatches : {1, 2}) {
+      CAPTURE(static_cast<int>(attribution), microbatches);
+      const auto whole = grown_model(c, 2), in_parts = grown_model(c, 2);
+      const auto batches = make_batches(c, microbatches), parts = in_two(batches, 3);
+      step::probe_attribution(*whole, batches);
+      run_step(*whole, batches);
+      step::probe_attribution(*in_parts, parts);
+      run_step(*in_parts, parts);
+      const auto steps = [](const Model& model) { return model.state.aggregation.steps.item<std::int64_t>(); };
+      CHECK(steps(*whole) == microbatches - 1);
+      CHECK(steps(*in_parts) == steps(*whole));
+      CHECK(difference(in_parts->state.gradients, whole->state.gradients) < 1e-5);
+      CHECK(difference(in_parts->state.seed_sums.figures, whole->state.seed_sums.figures) < 1e-5);
+    }
+  }
+}
+
 TEST_CASE("a seed answers for its classes, and all alike for the rest") {
   const auto model = grown_model(with_attribution(Attribution::kDataloader), 3);
   const auto& table = model->state.aggregation.class_shares;

@@ -52,7 +52,7 @@ torch::Tensor at_full_alpha(const LaneCase& c, int seeds, std::size_t seed, cons
   std::int64_t num_targets = 0;
   for (const auto& batch : batches) num_targets += batch.targets.numel();
   torch::Tensor sum;
-  for (const auto& [inputs, targets] : batches) {
+  for (const auto& [inputs, targets, goes_on] : batches) {
     const at::AutoGradMode with_grad(true);
     torch::Tensor logits;
     {

@@ -212,18 +212,21 @@ TEST_CASE("label smoothing is PyTorch's") {
   CHECK_THAT(read_metrics(bench.state).loss, WithinRel(loss.item<double>(), 1e-6));
 }
 
-TEST_CASE("a parameter that the forward does not use stays as it is") {
+TEST_CASE("a parameter that the forward does not use stays as it is, and so does its average") {
   StepSettings settings = adamw();
+  settings.optimizer.weight_decay = 0.1;
+  settings.ema_decay = 0.9;
   Bench bench(settings);
-  const torch::Tensor spare = at::ones({3}).requires_grad_(true);
+  const torch::Tensor spare = at::ones({3, 1}).requires_grad_(true);
   auto groups = bench.net.groups();
   groups[0].parameters.push_back({"host.spare", spare});
   sync_groups(bench.state, settings, groups);
   bench.step({samples(8)});
   bench.step(cut(samples(8), {4, 4}));
-  CHECK(same_bits(spare, at::ones({3})));
+  CHECK(same_bits(spare, at::ones({3, 1})));
   const auto after = snapshot(bench.state);
-  CHECK(same_bits(after.at("optimizer.exp_avg.host.spare"), at::zeros({3})));
+  CHECK(same_bits(after.at("ema.host.spare"), at::ones({3, 1})));
+  CHECK(same_bits(after.at("optimizer.exp_avg.host.spare"), at::zeros({3, 1})));
   CHECK(after.at("optimizer.exp_avg.host.2.weight").abs().max().item<double>() > 0);
   CHECK(read_metrics(bench.state).nonfinite_steps == 0);
 }

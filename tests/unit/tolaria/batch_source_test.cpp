@@ -37,7 +37,7 @@ Steps steps_from(BatchSource& batches, std::int64_t epoch, std::int64_t batch) {
   Steps steps;
   std::vector<Microbatch> step;
   for (batches.next(step); !step.empty(); batches.next(step)) {
-    for (auto& [inputs, targets] : step) inputs = inputs.clone();
+    for (auto& microbatch : step) microbatch.inputs = microbatch.inputs.clone();
     steps.push_back(step);
     batches.look_ahead();
   }
