@@ -46,26 +46,31 @@ std::string other_path(const EvaluateRequest& request) {
   return is_gone(data.path) ? data.test_path : request.moved_path;
 }
 
-[[noreturn]] void fail_changed(const SavedRun& saved) {
+// hint: what else may have changed them.
+[[noreturn]] void fail_changed(const SavedRun& saved, const std::string& hint) {
   throw Error(
       ExitCode::kCheckpoint,
       saved.path +
           ": training or validation data differ from those of this checkpoint, so the part to be measured could "
           "hold samples that it was trained on, and inputs would be scaled differently; restore the data, or "
-          "leave out the --set that changes them. Other data are measured with --set data.test_path=PATH");
+          "leave out the --set that changes them. Other data are measured with --set data.test_path=PATH" +
+          hint);
 }
 
 // The run's own data. Nothing where these are gone, or others, and other data are to be measured without them.
 std::optional<data::Splits> own_data(const EvaluateRequest& request, const SavedRun& saved) {
   const bool dispensable = saved.preprocessing && !other_path(request).empty();
+  std::string hint;
   const bool testing = request.part == EvaluatedPart::kTest && request.added_test_path.empty();
   try {
     auto data = load_data(request.config, kSameCommand, testing ? data::TestPart::kRead : data::TestPart::kUnread);
-    if (tolaria::training_identity(request.config, data).has_data_of(saved.image.info.training_hash)) return data;
+    const auto identity = tolaria::training_identity(request.config, data);
+    if (identity.has_data_of(saved.image.info.training_hash)) return data;
+    hint = identity.data_hint;
   } catch (const Error& error) {
     if (!dispensable || (error.code() != ExitCode::kData && error.code() != ExitCode::kConfig)) throw;
   }
-  if (!dispensable) fail_changed(saved);
+  if (!dispensable) fail_changed(saved, hint);
   return std::nullopt;
 }
 

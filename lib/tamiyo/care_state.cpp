@@ -24,14 +24,16 @@ constexpr int kFormat = 1;
 }
 
 json watch_json(const SeedWatch& watch) {
-  return {{"slot", watch.slot},
-          {"blueprint", watch.blueprint},
-          {"stage", base::name_of(watch.stage)},
-          {"best_points", watch.best_points ? json(*watch.best_points) : json(nullptr)},
-          {"stale_epochs", watch.stale_epochs},
-          {"refusals", watch.refusals},
-          {"next_ask_epoch", watch.next_ask_epoch},
-          {"is_culled", watch.is_culled}};
+  json saved{{"slot", watch.slot},
+             {"blueprint", watch.blueprint},
+             {"stage", base::name_of(watch.stage)},
+             {"best_points", watch.best_points ? json(*watch.best_points) : json(nullptr)},
+             {"stale_epochs", watch.stale_epochs},
+             {"refusals", watch.refusals},
+             {"next_ask_epoch", watch.next_ask_epoch}};
+  // Only where it holds: a log of an earlier version has states without it, and a replay compares the states.
+  if (watch.is_culled) saved["is_culled"] = true;
+  return saved;
 }
 
 SeedWatch read_watch(const json& saved) {

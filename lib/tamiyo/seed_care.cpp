@@ -116,10 +116,12 @@ void SeedCare::watch_seed(const SeedState& seed, const Epoch& epoch) {
   const auto epochs = epoch.report.epochs;
   auto& watch = state_.seeds[seed.seed_id];
   if (watch.stage != seed.stage) {
+    const bool counts_as_lost = watch.is_culled;
     watch = {};
     watch.slot = seed.slot;
     watch.blueprint = seed.blueprint;
     watch.stage = seed.stage;
+    watch.is_culled = counts_as_lost;
   }
   const auto since = watch.stale_epochs + epochs;
   if (has_improved(seed, watch.best_points, since, epoch.observation.validation_changes)) {

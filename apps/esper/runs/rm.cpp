@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/text/joined.h"
+#include "base/text/text_outlet.h"
 #include "esper/run_options.h"
 #include "esper/runs/run_text.h"
 #include "esper/runs/runs.h"
@@ -47,9 +48,13 @@ std::vector<RunRecord> records_to_delete(const std::vector<std::string>& given) 
   throw base::Error(base::ExitCode::kConfig, "nothing was deleted: " + base::joined(problems, "\n"));
 }
 
+void print_deleted(const ordered_json& deleted, std::uint64_t bytes, const std::vector<std::string>& problems) {
+  print_json({{"deleted", deleted}, {"bytes", bytes}, {"problems", problems}});
+}
+
 int rm_runs(const RunsRmOptions& options) {
   const auto records = records_to_delete(options.runs);
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0, deleted_bytes = 0;
   std::string question;
   for (const RunRecord& record : records) {
     bytes += record.bytes;
@@ -59,7 +64,7 @@ int rm_runs(const RunsRmOptions& options) {
       records.size() == 1 ? "delete it?" : fmt::format("delete these {} runs, {}?", records.size(), bytes_text(bytes));
   if (!options.yes && !is_confirmed(question)) {
     if (options.json) {
-      print_json({{"deleted", ordered_json::array()}, {"bytes", 0}});
+      print_deleted(ordered_json::array(), 0, {});
     } else {
       print("nothing was deleted\n");
     }
@@ -69,12 +74,18 @@ int rm_runs(const RunsRmOptions& options) {
   std::vector<std::string> problems;
   for (const RunRecord& record : records) {
     const auto removed = runs::remove_run(record.path, record.stamp);
-    removed ? deleted.push_back(record.path) : problems.push_back(removed.error());
-    if (removed && !options.json) print_line("deleted " + record.path);
+    if (!removed) {
+      problems.push_back(removed.error());
+      continue;
+    }
+    deleted.push_back(record.path);
+    deleted_bytes += record.bytes;
+    if (!options.json) print_line("deleted " + record.path);
   }
-  if (!problems.empty()) throw base::Error(base::ExitCode::kResources, base::joined(problems, "\n"));
-  if (options.json) print_json({{"deleted", std::move(deleted)}, {"bytes", bytes}});
-  return 0;
+  if (options.json) print_deleted(deleted, deleted_bytes, problems);
+  if (problems.empty()) return 0;
+  base::print_failure(base::joined(problems, "\n"));
+  return static_cast<int>(base::ExitCode::kResources);
 }
 
 }  // namespace

@@ -104,7 +104,9 @@ int problem_of(int pipe) {
 }  // namespace
 
 pid_t start_child(const ChildPlan& plan) {
-  const std::string what = fmt::format("cannot start {}", plan.command.empty() ? "no program" : plan.command.front());
+  const std::string what =
+      fmt::format("cannot start {}{}{}", plan.command.empty() ? "no program" : plan.command.front(),
+                  plan.folder.empty() ? "" : " in ", plan.folder);
   if (plan.command.empty() || plan.command.front().empty()) fail(EINVAL, what);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) < 0) fail(errno, "cannot make a pipe to a child process");

@@ -30,15 +30,19 @@ void require_exists(const std::string& path, const char* key) {
 
 struct NamedPart {
   const char *key, *fraction, *purpose;
+  const char* way_out;  // besides
 };
-constexpr NamedPart kValidation{"validation_path", "validation_fraction", "validation"};
-constexpr NamedPart kTest{"test_path", "test_fraction", "testing"};
+// Data are known by their content.
+constexpr NamedPart kValidation{"validation_path", "validation_fraction", "validation",
+                                "; a run that an earlier version began so goes on, and is evaluated, with a copy of "
+                                "the data: --set data.validation_path=COPY"};
+constexpr NamedPart kTest{"test_path", "test_fraction", "testing", ""};
 
 void require_other_place(const NamedPart& part, const fs::path& place, const fs::path& other, const char* other_part) {
   if (!same_place(place, other)) return;
   fail_config(part.key, fmt::format("{} is also the {} data; name other data, or remove it and set data.{} to split a "
-                                    "part off for {}",
-                                    place.string(), other_part, part.fraction, part.purpose));
+                                    "part off for {}{}",
+                                    place.string(), other_part, part.fraction, part.purpose, part.way_out));
 }
 
 fs::path training_place(const DataConfig& config) {

@@ -138,6 +138,8 @@ bool may_pass(int error) {
   return std::ranges::find(kPassing, error) != kPassing.end();
 }
 
+bool may_stay(int error) { return error == ENOENT || error == EACCES; }
+
 std::string meaning(const AttemptEnd& end) {
   if (!end.problem.empty()) return end.problem;
   if (end.never_began) return "no process was started";

@@ -227,6 +227,7 @@ AttemptEnd Attempts::end_of(const Watch& watch) const {
   end.signal = record->signal;
   end.problem = record->problem;
   end.never_began = may_pass(record->error);
+  end.may_stay = may_stay(record->error);
   end.peak_bytes = record->peak_bytes;
   return end;
 }

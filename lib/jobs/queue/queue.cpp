@@ -172,11 +172,15 @@ void Queue::look_or_put_off() {
     if (database_failure_ != error.what())
       nissa::log::warning(fmt::format("{}; tried again each second", error.what()));
     database_failure_ = error.what();
-    look_again_.expires_after(kAfterFailure);
-    look_again_.async_wait([this](const boost::system::error_code& failed) {
-      if (!failed) schedule();
-    });
+    look_after_failure();
   }
+}
+
+void Queue::look_after_failure() {
+  look_again_.expires_after(kAfterFailure);
+  look_again_.async_wait([this](const boost::system::error_code& failed) {
+    if (!failed) schedule();
+  });
 }
 
 void Queue::look() {
@@ -189,20 +193,43 @@ void Queue::look() {
   if (!is_draining_) scheduler_.look();
 }
 
+// One whose result cannot be read now keeps no other from being settled.
 void Queue::settle_ends() {
-  while (!ends_.empty()) {
-    const auto first = ends_.begin();
-    const Job before = *store_.find(first->first);
-    const AttemptEnd& end = first->second;
-    if (!is_active(before.state) && before.state != S::kQueued) {  // its user was faster
-      ends_.erase(first);
-      continue;
+  bool is_put_off = false;
+  for (auto next = ends_.begin(); next != ends_.end();) {
+    try {
+      settle_end(next->first, next->second);
+      unread_results_.erase(next->first);
+      next = ends_.erase(next);
+    } catch (const base::IoError& error) {
+      is_put_off = true;
+      if (unread_results_.insert(next->first).second)
+        nissa::log::warning(fmt::format("job {}: what its run came to cannot be read now: {}; tried again each second",
+                                        next->first, error.what()));
+      ++next;
     }
-    const Job job = updates_.save_end(before, end, restarts_);
-    const auto delay = delay_after(job, end);
-    if (job.state == S::kQueued && before.purpose == StopPurpose::kNone) scheduler_.delay(job, delay);
-    ends_.erase(first);
   }
+  if (is_put_off) look_after_failure();
+}
+
+void Queue::settle_end(JobId id, const AttemptEnd& seen) {
+  const Job before = *store_.find(id);
+  if (!is_active(before.state) && before.state != S::kQueued) return;  // its user was faster
+  const AttemptEnd end = after_failed_starts(before, seen);
+  const Job job = updates_.save_end(before, end, restarts_);
+  const auto delay = delay_after(job, end);
+  if (job.state == S::kQueued && before.purpose == StopPurpose::kNone) scheduler_.delay(job, delay);
+}
+
+// The last one in a row that is allowed fails the job, where what fails them may stay.
+AttemptEnd Queue::after_failed_starts(const Job& job, AttemptEnd end) const {
+  const auto before = failed_starts_.find(job.id);
+  const auto count = 1 + (before == failed_starts_.end() ? 0 : before->second);
+  if (!end.may_stay || count < restarts_.most_failed_starts) return end;
+  end.never_began = false;
+  end.problem = fmt::format("could not be started {} times in a row: {}", count, end.problem);
+  end.checkpoint = job.checkpoint;
+  return end;
 }
 
 // Doubles with each start in a row that failed.

@@ -56,11 +56,14 @@ class Queue {
  private:
   void look();
   void look_or_put_off();
+  void look_after_failure();
   void settle_ends();
+  void settle_end(JobId id, const AttemptEnd& seen);
   void drive_sweeps();
   void adopt(const Job& job);
   void adopt_rest();
   base::Expected<std::optional<Job>> forecast_after(const Job& job, const JobChange& change) const;
+  AttemptEnd after_failed_starts(const Job& job, AttemptEnd end) const;
   base::Duration delay_after(const Job& job, const AttemptEnd& end);
   void ended(JobId id, const AttemptEnd& end);
 
@@ -74,6 +77,7 @@ class Queue {
   std::map<JobId, AttemptEnd> ends_;             // that are not in the database yet
   std::map<JobId, std::int64_t> failed_starts_;  // in a row
   std::set<JobId> not_adopted_;                  // whose folder cannot be used yet
+  std::set<JobId> unread_results_;               // of trials whose ends are not in the database therefore
   boost::asio::steady_timer adopt_again_, look_again_;
   std::string database_failure_;  // of the last look; empty: none
   bool is_draining_ = false, is_look_due_ = false;

@@ -13,14 +13,14 @@ namespace {
 
 using S = JobState;
 
-// Jobs that wait for their delay stand between those that could begin.
+// Of those that could begin: others stand between them.
 constexpr std::int64_t kMostLookedAt = 256;
 constexpr std::int64_t kMostLookedAtWhereFull = 16;
 // A configuration takes milliseconds to read.
 constexpr int kMostForecastAtOnce = 16;
 
 AttemptEnd failed_start(int error, const std::string& text) {
-  return {.problem = text, .never_began = may_pass(error)};
+  return {.problem = text, .never_began = may_pass(error), .may_stay = may_stay(error)};
 }
 
 }  // namespace
@@ -60,9 +60,24 @@ std::vector<Job> Scheduler::startable(const std::vector<Job>& active) {
   for (const Job& job : active) threads -= threads_of(job.needs, capacity);
   // Each job needs a thread: where none is free, only the first ones may begin, in place of others.
   const std::int64_t most = threads > 0 ? kMostLookedAt : kMostLookedAtWhereFull;
-  auto ready = store_.ready(most + static_cast<std::int64_t>(delays_.count()));
-  std::erase_if(ready, [&](const Job& job) { return delays_.has(job.id); });
+  const std::int64_t at_once = most + static_cast<std::int64_t>(delays_.count());
+  std::vector<Job> ready;
+  bool are_more = true;
+  for (std::int64_t read = 0; are_more && std::ssize(ready) < most; read += at_once) {
+    auto jobs = store_.ready(at_once, read);
+    are_more = std::ssize(jobs) == at_once;
+    for (Job& job : jobs)
+      if (could_begin(job) && std::ssize(ready) < most) ready.push_back(std::move(job));
+  }
   return ready;
+}
+
+// Neither waits for its delay nor needs more than there is, which would hide those behind it for good.
+bool Scheduler::could_begin(const Job& job) {
+  if (delays_.has(job.id)) return false;
+  const auto reason = exceeds(job, observer_.capacity());
+  if (!reason.empty()) reasons_[job.id] = kCannotBeginHere + reason;
+  return reason.empty();
 }
 
 base::Expected<Job> Scheduler::forecast_of(const Job& job) const {

@@ -43,6 +43,7 @@ class Scheduler {
  private:
   std::vector<Job> active_jobs();
   std::vector<Job> startable(const std::vector<Job>& active);
+  bool could_begin(const Job& job);
   base::Expected<Job> forecast_of(const Job& job) const;
   void forecast_runs(std::vector<Job>& ready);
   void make_room(const Placement& placement, const std::vector<Job>& ready, const std::vector<Job>& active);
@@ -58,7 +59,7 @@ class Scheduler {
   const RunForecasts forecasts_;
   RestartDelays delays_;
   boost::asio::steady_timer look_again_;
-  std::map<JobId, std::string> reasons_;  // of jobs that wait for resources
+  std::map<JobId, std::string> reasons_;  // of jobs that wait for resources, or that there are too few for
   MadeRoom made_room_;
 };
 

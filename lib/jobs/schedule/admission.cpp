@@ -2,8 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
+#include <functional>
 #include <utility>
+#include <vector>
 
 namespace esper::jobs {
 namespace {
@@ -23,11 +26,24 @@ std::int64_t ordinal_of(const std::string& device) {
   return ordinal;
 }
 
+// Who says how many GPUs says that they are enough: as much as each of that many has.
+void trust_gpus(config::Estimate& device_memory, std::int64_t gpus, const Capacity& capacity) {
+  std::vector<std::int64_t> whole;
+  for (const Gpu& gpu : capacity.gpus) whole.push_back(gpu.total_bytes);
+  if (gpus > std::ssize(whole)) return;
+  std::ranges::sort(whole, std::greater());
+  const std::int64_t most = whole[static_cast<std::size_t>(gpus - 1)];
+  if (device_memory.bytes <= most) return;
+  device_memory = {most, fmt::format("the whole GPU, which is enough as --gpus says; forecast {}: {}",
+                                     config::bytes_text(device_memory.bytes), device_memory.parts)};
+}
+
 }  // namespace
 
 base::Expected<Submission> with_forecast(Submission submission, const config::RunConfig& config,
                                          const config::RunInputs& inputs, const Capacity& capacity) {
   Resources& needs = submission.needs;
+  const bool gpus_given = needs.gpus > 0;
   const std::string& device = config.device.kind;
   needs.gpus = gpus_of(device, needs.gpus, capacity);
   if (ordinal_of(device) > 0 && ordinal_of(device) >= needs.gpus) {
@@ -37,18 +53,17 @@ base::Expected<Submission> with_forecast(Submission submission, const config::Ru
                     device, needs.gpus));
   }
   submission.forecast = forecast(config, inputs, needs.gpus > 0 ? config::RunsOn::kGpu : config::RunsOn::kCpu);
+  if (gpus_given) trust_gpus(submission.forecast.device_memory, needs.gpus, capacity);
   return submission;
 }
 
 base::Expected<Submission> admit(Submission submission, const config::RunConfig& config,
                                  const config::RunInputs& inputs, const Capacity& capacity, std::int64_t disk_bytes) {
-  const bool gpus_given = submission.needs.gpus > 0;
   auto admitted = with_forecast(std::move(submission), config, inputs, capacity);
   if (!admitted) return admitted;
   Job job;
   job.needs = admitted->needs;
   job.forecast = admitted->forecast;
-  if (gpus_given) job.forecast.device_memory = {};  // the user says that they are enough
   if (const auto reason = never_fits(job, capacity, disk_bytes); !reason.empty())
     return base::failure("it can never begin on this machine: " + reason);
   return admitted;

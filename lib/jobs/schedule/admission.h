@@ -9,7 +9,8 @@
 
 namespace esper::jobs {
 
-// The submission with both. Fails with the reason, for its user, where its device is none that the job has.
+// The submission with both. Where it says itself how many GPUs it needs, the forecast of their memory is at most what
+// they have. Fails with the reason, for its user, where its device is none that the job has.
 base::Expected<Submission> with_forecast(Submission submission, const config::RunConfig& config,
                                          const config::RunInputs& inputs, const Capacity& capacity);
 

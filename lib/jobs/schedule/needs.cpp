@@ -50,17 +50,17 @@ std::string exceeds(const Job& job, const Capacity& capacity) {
   }
   const auto gpus = static_cast<std::int64_t>(capacity.gpus.size());
   if (job.needs.gpus > gpus) return fmt::format("GPUs: it needs {}, and {} are for jobs here", job.needs.gpus, gpus);
+  const auto large =
+      std::ranges::count_if(capacity.gpus, [&](const Gpu& gpu) { return gpu.total_bytes >= device_memory_of(job); });
+  if (job.needs.gpus > large) {
+    return fmt::format("GPU memory: {}, and {} of {} GPUs have as much; where you know better, say so with --gpus",
+                       device_memory_text(job), large, gpus);
+  }
   return "";
 }
 
 std::string never_fits(const Job& job, const Capacity& capacity, std::int64_t disk_bytes) {
   if (auto reason = exceeds(job, capacity); !reason.empty()) return reason;
-  const auto large =
-      std::ranges::count_if(capacity.gpus, [&](const Gpu& gpu) { return gpu.total_bytes >= device_memory_of(job); });
-  if (job.needs.gpus > large) {
-    return fmt::format("GPU memory: {}, and {} of {} GPUs have as much; where you know better, say so with --gpus",
-                       device_memory_text(job), large, capacity.gpus.size());
-  }
   if (disk_bytes > 0 && job.forecast.disk.bytes > disk_bytes) {
     return fmt::format(
         "disk space: {}, and its file system has {} for it; keep fewer checkpoints "

@@ -30,8 +30,10 @@ std::string memory_text(const Job& job);
 std::string device_memory_text(const Job& job);
 std::string disk_text(const Job& job);
 
-// Why the job can never begin here, as text with the way out: of memory or of GPUs it needs more than there is for
-// jobs. Empty: it needs no more.
+// Before such a reason of a job that waits.
+inline constexpr char kCannotBeginHere[] = "cannot begin here: ";
+// Why the job can never begin here, as text with the way out: of memory, of GPUs or of their memory it needs more than
+// there is for jobs. Empty: it needs no more.
 std::string exceeds(const Job& job, const Capacity& capacity);
 // Why the job can never begin on this machine, with the figures and the way out; empty: it can. disk_bytes: what its
 // run folder's file system has in all; 0: not known.

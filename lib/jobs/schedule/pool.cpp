@@ -121,7 +121,7 @@ std::string Pool::gpu_reason(const Job& job) const {
 
 std::string Pool::lacking(const Job& job) const {
   // Of a daemon that was started with less since, or of a machine that has less.
-  if (const auto reason = exceeds(job, machine_.capacity); !reason.empty()) return "cannot begin here: " + reason;
+  if (const auto reason = exceeds(job, machine_.capacity); !reason.empty()) return kCannotBeginHere + reason;
   if (lacks_threads(job)) {
     return fmt::format("waits for threads: needs {}, {} of {} are free", threads_of(job.needs, machine_.capacity),
                        std::max<std::int64_t>(threads_, 0), machine_.capacity.threads);

@@ -214,10 +214,11 @@ std::vector<Job> JobStore::list(const JobFilter& filter) {
   return read_all(rows, filter.parts);
 }
 
-std::vector<Job> JobStore::ready(std::int64_t most) {
+std::vector<Job> JobStore::ready(std::int64_t most, std::int64_t skipped) {
   auto rows = database_.prepare(fmt::format(
-      "SELECT {} FROM jobs WHERE state = 'queued' AND unmet = 0 ORDER BY priority DESC, id LIMIT ?", kColumns));
-  rows.bind(most);
+      "SELECT {} FROM jobs WHERE state = 'queued' AND unmet = 0 ORDER BY priority DESC, id LIMIT ? OFFSET ?",
+      kColumns));
+  rows.bind(most).bind(skipped);
   return read_all(rows);
 }
 

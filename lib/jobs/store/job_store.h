@@ -64,8 +64,9 @@ class JobStore {
   bool knows(const Submission& submission);
   std::optional<Job> find(JobId id);
   std::vector<Job> list(const JobFilter& filter);
-  // Those that are queued and whose jobs of `after` have succeeded: higher priorities first, then older ones.
-  std::vector<Job> ready(std::int64_t most);
+  // Those that are queued and whose jobs of `after` have succeeded: higher priorities first, then older ones;
+  // without the first `skipped`.
+  std::vector<Job> ready(std::int64_t most, std::int64_t skipped = 0);
   std::int64_t count(JobState state) const;
   // All that have not ended.
   std::vector<std::pair<JobId, JobState>> unfinished();

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include "base/names.h"
@@ -55,6 +56,20 @@ void stop_at_rung(Job& job, StopPurpose stopped_for, SweepState sweep) {
     job.reason = reached + std::string(kMayGoOn);
     job.ended_ms = 0;
   }
+}
+
+bool is_last_rung(const SweepTrial& trial, const sweep::Sweep& sweep) { return trial.rung + 1 == num_rungs(sweep); }
+
+bool was_left_by_sweep(const Job& job, const SweepTrial& trial, const sweep::Sweep& sweep) {
+  return job.epochs > epochs_of_rung(sweep, trial.rung);
+}
+
+// What the job came to at its rung; nothing: it has not reached it, or is not to be judged by it.
+std::optional<double> result_of(const Job& job, const SweepTrial& trial, const sweep::Sweep& sweep,
+                                StopPurpose stopped_for) {
+  const bool has_reached_it = job.state == JobState::kSucceeded && !was_left_by_sweep(job, trial, sweep);
+  if (!has_reached_it || (!is_last_rung(trial, sweep) && stopped_for == StopPurpose::kPause)) return std::nullopt;
+  return figure_of_run(job.run_dir, sweep.settings.metric, job.epochs);
 }
 
 }  // namespace
@@ -252,25 +267,26 @@ std::vector<JobId> Sweeps::take_steps(const SweepRecord& record, const Loaded& l
   return changed;
 }
 
-void Sweeps::save_rung(Job& job, const SweepTrial& trial, const sweep::Sweep& sweep, StopPurpose stopped_for) {
-  const bool was_left_by_sweep = job.epochs > epochs_of_rung(sweep, trial.rung);
-  if (was_left_by_sweep) return;
-  const bool is_last = trial.rung + 1 == num_rungs(sweep);
-  const bool has_reached_it = job.state == JobState::kSucceeded;
-  if (has_reached_it && (is_last || stopped_for != StopPurpose::kPause)) {
-    store_.save_result(trial, figure_of_run(job.run_dir, sweep.settings.metric, job.epochs));
+void Sweeps::save_rung(Job& job, const SweepTrial& trial, const sweep::Sweep& sweep, StopPurpose stopped_for,
+                       std::optional<double> result) {
+  if (was_left_by_sweep(job, trial, sweep)) return;
+  if (result) {
+    store_.save_result(trial, *result);
   } else {
     store_.remove_result(trial);
   }
-  if (has_reached_it && !is_last) stop_at_rung(job, stopped_for, store_.state_of(job.sweep));
+  if (job.state == JobState::kSucceeded && !is_last_rung(trial, sweep))
+    stop_at_rung(job, stopped_for, store_.state_of(job.sweep));
 }
 
 void Sweeps::save_end(Job& job, StopPurpose stopped_for, const Asked& asked) {
-  Transaction transaction(jobs_.database());
   const auto trial = store_.trial_of(job.id);
   const bool is_at_rung = job.state == JobState::kSucceeded || job.state == JobState::kPaused;
   const auto loaded = trial && is_at_rung ? try_load(job.sweep) : nullptr;
-  if (loaded) save_rung(job, *trial, loaded->sweep, stopped_for);
+  // Before the transaction: nobody waits for the run's file system.
+  const auto result = loaded ? result_of(job, *trial, loaded->sweep, stopped_for) : std::nullopt;
+  Transaction transaction(jobs_.database());
+  if (loaded) save_rung(job, *trial, loaded->sweep, stopped_for, result);
   jobs_.save(job, asked);
   transaction.commit();
   touch(job.sweep);

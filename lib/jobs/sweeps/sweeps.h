@@ -68,7 +68,8 @@ class Sweeps {
   // below the last one is paused rather than succeeded, or cancelled where it was stopped for that, and its result is
   // stored with it. One that its user paused has no result at its rung until it has run again, so that the sweep does
   // not continue it. A paused job with Job::ended_ms above 0 is continued by its user alone: it trains to the last
-  // rung's epochs then, outside of the table of results.
+  // rung's epochs then, outside of the table of results. Throws base::IoError where the result cannot be read now, and
+  // has written nothing then.
   void save_end(Job& job, StopPurpose stopped_for, const Asked& asked);
   // Throws as report().
   std::string run_file_of(const Job& job);
@@ -92,7 +93,8 @@ class Sweeps {
   void drive_one(const SweepRecord& record, std::int64_t now_ms);
   // The jobs that it changes. Within the caller's transaction, as the next one.
   std::vector<JobId> take_steps(const SweepRecord& record, const Loaded& loaded, std::int64_t now_ms);
-  void save_rung(Job& job, const SweepTrial& trial, const sweep::Sweep& sweep, StopPurpose stopped_for);
+  void save_rung(Job& job, const SweepTrial& trial, const sweep::Sweep& sweep, StopPurpose stopped_for,
+                 std::optional<double> result);
   base::Expected<SweepRecord> existing(SweepId id);
   void add_to_audit(const Asked& asked, const std::vector<JobId>& jobs);
 

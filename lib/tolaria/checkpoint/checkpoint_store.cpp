@@ -6,6 +6,7 @@
 #include <optional>
 #include <ranges>
 
+#include "base/error.h"
 #include "base/text/json_fields.h"
 #include "device/out_of_memory.h"
 #include "history/decision_log.h"
@@ -231,7 +232,9 @@ base::Expected<void> try_load(const std::function<base::Expected<void>()>& load)
   try {
     return load();
   } catch (const std::exception& error) {
-    if (!device::out_of_memory_message(error).empty()) throw;
+    const auto* known = dynamic_cast<const base::Error*>(&error);
+    const bool is_of_policy = known != nullptr && known->code() == base::ExitCode::kPolicy;
+    if (is_of_policy || !device::out_of_memory_message(error).empty()) throw;
     return base::failure(error.what());
   }
 }

@@ -39,11 +39,27 @@ std::string path_of(const config::DataConfig& data) {
 }
 
 // Without both paths, a test part that the data bring along validates.
-std::string hint_of(const config::DataConfig& data) {
+std::string hint_of_test_part(const config::DataConfig& data) {
   if (data.test_path.empty() || !data.validation_path.empty()) return {};
   return ". If data.test_path was added: the test part that the data bring along validated without it. Leave it out, "
-         "and "
-         "name it to esper evaluate --set data.test_path=PATH";
+         "and name it to esper evaluate --set data.test_path=PATH";
+}
+
+// Data that this version reads otherwise than earlier ones did.
+std::string hint_of_reading(const config::DataConfig& data) {
+  using config::DataKind;
+  constexpr const char* kPngs = "PNGs with a gamma, a colour profile or 16 bits a channel";
+  std::string read;
+  if (data.kind == DataKind::kImages) read = kPngs;
+  if (data.kind == DataKind::kWebdataset) read = fmt::format("arrays of uint8 (as pixels), and {},", kPngs);
+  if (data.kind == DataKind::kCsv && !data.validation_path.empty())
+    read = "validation columns that are in another order than those of the training file (by their names)";
+  if (read.empty()) return {};
+  return fmt::format(
+      ". This version reads {} otherwise than earlier ones: a run of one of these on such data goes on with that "
+      "version "
+      "(docs/runbook.md, Data that are read otherwise)",
+      read);
 }
 
 }  // namespace
@@ -68,7 +84,7 @@ TrainingIdentity training_identity(const config::RunConfig& config, const data::
   std::vector<std::string> earlier;
   for (const std::uint64_t hash : config::earlier_training_hashes(config)) earlier.push_back(base::hash_text(hash));
   return {base::hash_text(config::training_hash(config)), std::move(earlier), fingerprint(data), path_of(config.data),
-          hint_of(config.data)};
+          hint_of_test_part(config.data) + hint_of_reading(config.data)};
 }
 
 }  // namespace esper::tolaria

@@ -63,10 +63,19 @@ Reactions::Next Reactions::react(const TrainingFailure& failure) {
   made_.push_back(reaction);
   saver_.record(reaction_json(reaction));
   report(reaction, failure);
-  if (reaction.reaction != Reaction::kSearch) emergency_.fail_epoch(progress_.safety.failed_epochs, failure.reason);
+  escalate(reaction.reaction, failure.reason);
   if (restored && !needs_checkpoint(failure, reaction)) return Next::kTrainAgain;
   restart_request_.reactions = made_;
   return Next::kRestart;
+}
+
+// Whatever came before it, what keeps the epoch halts no run.
+void Reactions::escalate(Reaction reaction, const std::string& reason) {
+  if (fails_epoch(reaction)) {
+    emergency_.fail_epoch(progress_.safety.failed_epochs, reason);
+  } else if (reaction != Reaction::kSearch) {
+    emergency_.raise(EmergencyLevel::kElevated, progress_.safety.failed_epochs, reason);
+  }
 }
 
 void Reactions::report(const ReactionRecord& reaction, const TrainingFailure& failure) {

@@ -46,6 +46,7 @@ class Reactions {
 
  private:
   void save_earlier_state();
+  void escalate(Reaction reaction, const std::string& reason);
   void report(const ReactionRecord& reaction, const TrainingFailure& failure);
 
   const RunFacts& facts_;

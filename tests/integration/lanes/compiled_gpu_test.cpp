@@ -191,7 +191,7 @@ TEST_CASE("on a card a deep convolutional network's program is used although TF3
   };
   lanes::StepRunner runner(*model, config, gpu, std::move(services));
   for (std::int64_t step = 0; step < 20; ++step) {
-    runner.step(batches_on(gpu, c, static_cast<std::uint64_t>(step)), {step, 1000});
+    runner.step(batches_on(gpu, c, 1, static_cast<std::uint64_t>(step)), {step, 1000});
   }
   CAPTURE(refused);
   CHECK(runner.figures().steps_in(Lane::kCompiled) > 10);

@@ -3,6 +3,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
 
+#include "leyline/decision_record.h"
 #include "run_record.h"
 #include "run_room.h"
 
@@ -128,6 +129,26 @@ TEST_CASE("a decision that differs, and a damaged line, are named") {
   const auto missing = policy("explain", run, {"3"});
   CHECK(missing.exit_code == 2);
   CHECK_THAT(missing.err, ContainsSubstring("there is no decision after epoch 3"));
+}
+
+TEST_CASE("each problem of the run file in a log of decisions is reported as JSON with its place") {
+  const RunRoom room;
+  const auto run = room.run("run");
+  REQUIRE(train(room.write("small.yaml", growing_config()), run, {"epochs=2"}).exit_code == 0);
+  const auto file = run / "decisions.jsonl";
+  auto lines = lines_of(file);
+  auto begin = leyline::read_decision_line(lines.at(0));
+  REQUIRE(begin);
+  auto& process = std::get<leyline::DecisionProcess>(*begin);
+  process.config += "colour: blue\n";
+  lines[0] = leyline::decision_line(process);
+  write_lines(file, lines);
+  const Finished refused = policy("replay", run, {"--json"});
+  CHECK(refused.exit_code == 2);
+  const json error = json_of(refused)["error"];
+  REQUIRE(error["problems"].size() == 1);
+  CHECK(error["problems"][0]["path"] == "colour");
+  CHECK(error["problems"][0]["line"] > 1);
 }
 
 TEST_CASE("a policy network's decisions are reproduced to the last bit, over a resume too") {

@@ -147,6 +147,16 @@ TEST_CASE("two runs are compared by figures and fields, and one of them is delet
   CHECK(esper_runs({"rm", room.run("1"), "--yes"}).exit_code == 0);
   CHECK_FALSE(fs::exists(room.run("1")));
   CHECK(fs::exists(room.run("2")));
+  // One that goes with another cannot be deleted after it: what was deleted is said all the same.
+  const auto within = room.run("2") / "within";
+  fs::copy(room.run("2"), room.path / "copy", fs::copy_options::recursive);
+  fs::rename(room.path / "copy", within);
+  const auto partly = esper_runs({"rm", room.run("2"), within, "--yes", "--json"});
+  CHECK(partly.exit_code == 6);
+  const json result = json_of(partly);
+  CHECK(result["deleted"] == json::array({room.run("2").string()}));
+  REQUIRE(result["problems"].size() == 1);
+  CHECK_THAT(result["problems"][0].get<std::string>(), ContainsSubstring("within"));
 }
 
 TEST_CASE("two thousand runs are listed in under 0.2 s") {

@@ -84,6 +84,12 @@ TEST_CASE("what cannot be started says why, and leaves nothing behind") {
   } catch (const std::system_error& error) {
     CHECK(error.code().value() == ENOENT);
   }
+  try {
+    start_child({.command = {"true"}, .files = {}, .folder = "/no/such/folder"});
+    FAIL("it was started");
+  } catch (const std::system_error& error) {
+    CHECK(std::string(error.what()).starts_with("cannot start true in /no/such/folder"));
+  }
 }
 
 TEST_CASE("a child ends with the thread that started it") {

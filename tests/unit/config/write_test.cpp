@@ -80,8 +80,15 @@ TEST_CASE("the resolved config has every field") {
 bool is_called_free(const FieldRow& row, const std::string& top) {
   const std::string text = " " + free_fields_text();
   const auto has = [&](const std::string& words) { return text.find(" " + words) != std::string::npos; };
-  return has(row.path + ",") || has(row.path + " if ") || has(row.path + " and ") || has(row.path + " unless ") ||
-         has(row.section() + ",") || has(top + ",");
+  return has(row.path + ",") || has(row.path + ";") || has(row.path + " if ") || has(row.path + " and ") ||
+         has(row.path + " unless ") || has(row.section() + ",") || has(top + ",");
+}
+
+TEST_CASE("the text of the free fields has the conditions of those that have one") {
+  const std::string text = free_fields_text();
+  CHECK(text.find(" and device.kind; ") != std::string::npos);
+  CHECK(text.find("; data.path, data.validation_path and data.test_path if training and validation data stay the same; "
+                  "host.path and host.weights if the network stays the same; ") != std::string::npos);
 }
 
 TEST_CASE("each field changes the hash, and only some leave the training hash alone") {

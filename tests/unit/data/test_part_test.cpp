@@ -68,7 +68,11 @@ TEST_CASE("validation data that train under another name are refused") {
                                   ContainsSubstring("link.csv is also the training data; name other data, or remove it "
                                                     "and set data.validation_fraction"));
   config.validation_path = config.path;
-  CHECK_THAT(refusal(config), ContainsSubstring("train.csv is also the training data"));
+  CHECK_THAT(refusal(config), ContainsSubstring("train.csv is also the training data") &&
+                                  ContainsSubstring("with a copy of the data: --set data.validation_path=COPY"));
+  fs::copy_file(folder / "train.csv", folder / "copy.csv");
+  config.validation_path = folder / "copy.csv";
+  require_places(config);
   for (const auto* part : {"train", "validation"}) write_file(folder / fmt::format("set/{}/a/1.png", part), "");
   write_file(folder / "set/dataset_dict.json", "{}");
   for (const auto kind : {DataKind::kImages, DataKind::kDatasets}) {

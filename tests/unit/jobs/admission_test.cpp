@@ -55,7 +55,10 @@ TEST_CASE("what this machine does not have is refused with the figures") {
   config.device.kind = "cuda";
   CHECK_THAT(admit({.needs = {.memory_bytes = kGiga}}, config, kInputs, kGpus, 0).error(),
              ContainsSubstring("GPU memory"));
-  CHECK(admit({.needs = {.memory_bytes = kGiga, .gpus = 1}}, config, kInputs, kGpus, 0));
+  const auto trusted = admit({.needs = {.memory_bytes = kGiga, .gpus = 1}}, config, kInputs, kGpus, 0);
+  REQUIRE(trusted);
+  CHECK(trusted->forecast.device_memory.bytes == 8 * kGiga);
+  CHECK_THAT(trusted->forecast.device_memory.parts, ContainsSubstring("as --gpus says; forecast "));
 }
 
 TEST_CASE("a forecast alone refuses nothing that is too large") {

@@ -176,9 +176,12 @@ TEST_CASE("each GPU is given to one job: the fullest one with enough room") {
   CHECK(place({with_gpu(1, 0)}, {}, now).starts.at(0).gpus == std::vector<std::int64_t>{0});
   now.free_gpu_bytes = {{0, 39 * kMega}, {1, 39 * kMega}};
   CHECK_THAT(reason_of(place({with_gpu(1, 0)}, {}, now), 1), ContainsSubstring("half of one must be free"));
-  // One that is forecast to take more than there is gets one that is as good as empty.
+  // One that is forecast to take all that there is gets one that is as good as empty; one that takes more waits.
   now.free_gpu_bytes[1] = 75 * kMega;
-  CHECK(place({with_gpu(1, 200)}, {}, now).starts.at(0).gpus == std::vector<std::int64_t>{1});
+  CHECK(place({with_gpu(1, 80)}, {}, now).starts.at(0).gpus == std::vector<std::int64_t>{1});
+  const auto large = place({with_gpu(1, 200)}, {}, now);
+  CHECK(large.starts.empty());
+  CHECK_THAT(reason_of(large, 1), ContainsSubstring("cannot begin here: GPU memory: the run is forecast to take"));
 }
 
 TEST_CASE("GPU memory that another program has taken is looked at again") {

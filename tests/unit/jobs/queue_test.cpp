@@ -1,6 +1,9 @@
 #include "jobs/queue/queue.h"
 
+#include <fmt/core.h>
+
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cerrno>
 #include <filesystem>
@@ -8,6 +11,7 @@
 
 #include "history/checkpoint_list.h"
 #include "jobs/database/schema.h"
+#include "support/no_more_files.h"
 #include "support/temporary_folder.h"
 
 namespace esper::test::queue_test {
@@ -206,6 +210,64 @@ TEST_CASE("a trainer that its shim could not start for lack of memory is started
   CHECK(room.store.find(1)->interruptions == 0);
 }
 
+TEST_CASE("a start that fails for what may stay is tried only so often, any other until it succeeds") {
+  SmallQueue room;
+  QueueSetup setup = room.setup;
+  setup.restarts.most_failed_starts = 3;
+  Queue queue{room.loop, room.store, room.sweeps, setup, [](const Job&) {}};
+  const auto [error, is_bounded] = GENERATE(table<int, bool>({{EACCES, true}, {ENOENT, true}, {ENOMEM, false}}));
+  CAPTURE(error);
+  const JobFolder folder{room.folder / "jobs/000001"};
+  std::filesystem::create_directories(folder.path);
+  room.put(room.submit(), JobState::kRunning);
+  for (std::int64_t attempt = 1; attempt <= 3; ++attempt) {
+    write_record(folder.exit(),
+                 esper::base::to_json(ExitRecord{.attempt = attempt, .problem = "cannot start esper", .error = error}));
+    queue.recover();
+    room.run();
+    Job job = *room.store.find(1);
+    if (attempt == 3 && is_bounded) {
+      CHECK(job.state == JobState::kFailed);
+      CHECK(job.reason == "could not be started 3 times in a row: cannot start esper");
+      continue;
+    }
+    REQUIRE(job.state == JobState::kQueued);
+    ++job.attempts;
+    for (const JobState next : {JobState::kStarting, JobState::kRunning}) {
+      job.state = next;
+      room.store.save(job);
+    }
+  }
+}
+
+TEST_CASE("a trial whose result cannot be read now ends when it can, and keeps no other job from ending") {
+  SmallQueue room;
+  auto submission = two_trials(room);
+  submission.hold = true;
+  room.sweeps.submit(submission, {.uid = 7, .what = "submit sweep"});
+  const Job other = room.submit();
+  for (const JobId id : {JobId{1}, other.id}) {
+    room.put(*room.store.find(id), JobState::kRunning);
+    const JobFolder folder{room.folder / fmt::format("jobs/{:06}", id)};
+    std::filesystem::create_directories(folder.path);
+    write_record(folder.exit(), esper::base::to_json(ExitRecord{.attempt = 1, .exit_code = 0}));
+  }
+  const std::string run = room.store.find(1)->run_dir;
+  std::filesystem::create_directories(run);
+  std::ofstream(run + "/summary.json") << R"({"status": "done", "epochs": 9, "validation": {"accuracy": 0.75}})";
+  room.queue.recover();
+  {
+    const NoMoreFiles none;
+    room.run();
+    CHECK(room.state_of(1) == JobState::kRunning);
+    CHECK(room.state_of(other.id) == JobState::kSucceeded);
+  }
+  room.queue.schedule();
+  room.run();
+  CHECK(room.state_of(1) == JobState::kSucceeded);
+  CHECK(SweepStore(room.store).trial_of(1)->results == std::vector{0.75});
+}
+
 TEST_CASE("a job after a trial fails as soon as the trial's sweep is cancelled") {
   SmallQueue room;
   auto submission = two_trials(room);
@@ -234,6 +296,55 @@ TEST_CASE("a trial that needs more than a daemon has waits, rather than fail, an
   room.run();
   CHECK(room.state_of(1) == JobState::kQueued);
   CHECK_THAT(queue.waiting_reason(*room.store.find(1)), ContainsSubstring("cannot begin here: GPUs: it needs 1"));
+}
+
+TEST_CASE("a trial that needs more than a GPU has waits, unless its sweep says how many GPUs it needs") {
+  SmallQueue room;
+  QueueSetup small = room.setup;
+  small.scheduler.machine.nvml = FAKE_NVML;
+  small.scheduler.machine.gpus = std::vector<std::int64_t>{0};
+  small.scheduler.machine.kept_back.gpu_bytes = std::int64_t{7} << 30;        // of 8
+  Queue queue{room.loop, room.store, room.sweeps, small, [](const Job&) {}};  // nothing of the GPU is free
+  auto submission = two_trials(room);
+  submission.run_file += "device: {kind: cuda}\n";
+  const auto look = [&] {
+    room.sweeps.submit(submission, {.uid = 7, .what = "submit sweep"});
+    queue.schedule();
+    room.run();
+  };
+  SECTION("it does not") {
+    look();
+    CHECK(room.store.find(1)->attempts == 0);
+    CHECK_THAT(queue.waiting_reason(*room.store.find(1)),
+               ContainsSubstring("cannot begin here: GPU memory: the run is forecast to take 1"));
+    CHECK(queue.edit(1, {.gpus = 1}, 7));
+    room.run();
+    CHECK(room.store.find(1)->forecast.device_memory.bytes == std::int64_t{1} << 30);
+    CHECK_THAT(queue.waiting_reason(*room.store.find(1)), !ContainsSubstring("cannot begin here"));
+  }
+  SECTION("it does") {
+    submission.gpus = 1;
+    look();
+    CHECK_THAT(queue.waiting_reason(*room.store.find(1)), !ContainsSubstring("cannot begin here"));
+  }
+}
+
+TEST_CASE("jobs that need more than a daemon has hide none behind them, however many they are") {
+  SmallQueue room;
+  Submission large{.name = "large", .config = "seed: 1\n", .folder = "/", .runs_dir = room.folder / "runs"};
+  large.needs.memory_bytes = std::int64_t{1} << 50;
+  large.forecast.parameters = 1;
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) large.seeds.push_back(seed);
+  REQUIRE(room.store.submit(large, {.uid = 7, .what = "submit"}));
+  const Job small = room.submit();
+  const JobFolder folder{room.folder / "jobs/000601"};
+  std::filesystem::create_directories(folder.path);
+  const auto held = try_lock(folder);  // no process is started
+  REQUIRE(room.queue.act(small.id, JobAction::kResume, 7));
+  room.run();
+  CHECK(room.store.find(small.id)->attempts == 1);
+  for (const JobId id : {1, 600})
+    CHECK_THAT(room.queue.waiting_reason(*room.store.find(id)), ContainsSubstring("cannot begin here: memory"));
 }
 
 TEST_CASE("jobs of a new database do not get the numbers of folders that are there") {

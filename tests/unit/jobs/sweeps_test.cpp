@@ -10,9 +10,11 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/file_system.h"
 #include "config/loading/load.h"
 #include "jobs/database/schema.h"
 #include "jobs/job/job_actions.h"
+#include "support/no_more_files.h"
 #include "support/temporary_folder.h"
 
 namespace esper::test::sweeps_test {
@@ -210,6 +212,19 @@ TEST_CASE("the result of a rung is of its own epochs, whatever summary an earlie
   }
   SECTION("it stopped early") {
     room.write_summary(job, "early_stopped", 1, 0.65);
+    CHECK(result() == 0.65);
+  }
+  SECTION("it was set to more epochs") {
+    room.write_summary(job, "done", 3, 0.65);
+    CHECK(result() == 0.65);
+  }
+  SECTION("it cannot be read now") {
+    room.write_summary(job, "done", 2, 0.65);
+    {
+      const test::NoMoreFiles none;
+      CHECK_THROWS_AS(room.save_end(job), base::IoError);
+    }
+    CHECK(room.state_of(2) == S::kRunning);
     CHECK(result() == 0.65);
   }
   SECTION("the newest checkpoint is") {

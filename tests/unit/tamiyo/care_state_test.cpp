@@ -35,6 +35,16 @@ TEST_CASE("a seed is forgotten in a policy's state, and in those of its shadows 
   CHECK_THROWS_AS(forget_seed("{", "seed-0001", "r0c0"), base::Error);
 }
 
+TEST_CASE("the state of a seed that no CULL was commanded for is the same as an earlier version's") {
+  CareState state;
+  state.seeds["seed-0001"].slot = "r0c0";
+  state.seeds["seed-0002"].is_culled = true;
+  const json saved = care_json(state);
+  CHECK_FALSE(saved["seeds"]["seed-0001"].contains("is_culled"));
+  CHECK(saved["seeds"]["seed-0002"]["is_culled"] == true);
+  CHECK(read_care(saved) == state);
+}
+
 TEST_CASE("the figures of the network with the seed are forgotten, and nothing else of the heuristic and the service") {
   HeuristicState heuristic;
   heuristic.host_stable = true;

@@ -110,7 +110,7 @@ TEST_CASE("a seed is stale after so many epochs, however often the policy is ask
   CHECK(culls == std::vector<std::uint32_t>{9});
 }
 
-TEST_CASE("a prune that is held back is commanded again in the next epoch, and counts once") {
+TEST_CASE("a prune that is held back is commanded again, in a later stage too, and counts once") {
   SeedCare care(stays_in_training(4), "test");
   std::vector<std::uint32_t> culls;
   std::size_t lost = 0;
@@ -124,7 +124,9 @@ TEST_CASE("a prune that is held back is commanded again in the next epoch, and c
   };
   for (std::uint32_t epoch = 1; epoch <= 7; ++epoch) update(seen_with(seed_in(Stage::kTraining), epoch));
   CHECK(culls == std::vector<std::uint32_t>{5, 6, 7});
-  auto gone = seen_with({}, 8);
+  for (std::uint32_t epoch = 8; epoch <= 11; ++epoch) update(seen_with(seed_in(Stage::kShadowing), epoch));
+  CHECK(culls == std::vector<std::uint32_t>{5, 6, 7, 11});
+  auto gone = seen_with({}, 12);
   gone.seed_states.clear();
   CHECK(update(gone).empty());
   CHECK(lost == 1);

@@ -242,7 +242,9 @@ TEST_CASE("a checkpoint under another one's name is not taken for what its name 
   CHECK(refused[0].reason == "its content is that of " + name + "; rename it so, or move it away");
 }
 
-TEST_CASE("no checkpoint is renamed for a lack of memory; one that is not understood is not called damaged") {
+TEST_CASE(
+    "no checkpoint is renamed for a lack of memory or a policy's process that cannot go on; one that is not understood "
+    "is not called damaged") {
   FaultyFileSystem files;
   {
     auto store = open_store(files, keeping(9, false));
@@ -260,6 +262,8 @@ TEST_CASE("no checkpoint is renamed for a lack of memory; one that is not unders
   CHECK_THROWS_AS(restore_newest(files, kFolder, accept, refused), std::bad_alloc);
   loading_the_second = [] { TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory"); };
   CHECK_THROWS_AS(restore_newest(files, kFolder, accept, refused), c10::OutOfMemoryError);
+  loading_the_second = [] { throw base::Error(base::ExitCode::kPolicy, "it was not ready in time"); };
+  CHECK_THROWS_AS(restore_newest(files, kFolder, accept, refused), base::Error);
   CHECK(list_checkpoints(files, kFolder).size() == 3);
   CHECK(restored(files) == 3);
 

@@ -305,6 +305,17 @@ TEST_CASE("where no seed grows, the run goes back before the bad step, passes it
         }) == 1);
 }
 
+TEST_CASE("a step that is passed over halts no run, however many epochs failed before") {
+  auto config = digits_config(2);
+  config.safety.emergency.failed_epochs = 2;
+  const ArmedFault bad("tolaria.nan_input", 3);
+  SmallRun it(config);
+  it.progress.safety.failed_epochs = 2;  // as of a run that was halted and is resumed
+  CHECK(it.go().kind == Kind::kDone);
+  CHECK(it.events("tolaria.step_skipped").size() == 1);
+  CHECK(it.events("tolaria.emergency.halt").empty());
+}
+
 TEST_CASE("a step that does not fit into memory is undone, and the run goes back with smaller microbatches") {
   const ArmedFault fault("tolaria.step_memory", 15);
   SmallRun it(digits_config(4));
