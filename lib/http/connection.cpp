@@ -43,6 +43,7 @@ Connection::Connection(std::shared_ptr<Service> service, Socket socket, Entrance
       socket_(std::move(socket)),
       entrance_(std::move(entrance)),
       deadline_(service_->loop()),
+      is_admitted_(entrance_.token == nullptr),
       input_(service_->options().limits.header_bytes + kBodyPiece) {}
 
 void Connection::start() { wait_for_request(service_->options().limits.request); }
@@ -60,6 +61,8 @@ void Connection::close() {
 
 Connection::TimePoint Connection::evictable_since() const {
   if (stage_ == Stage::kLingering) return TimePoint::min();
+  const bool is_waited_for = stage_ == Stage::kIdle || stage_ == Stage::kReading;
+  if (!is_admitted_ && is_waited_for) return idle_since_;  // any user of the machine can begin a request
   ErrorCode error;
   return stage_ == Stage::kIdle && socket_.available(error) == 0 ? idle_since_ : TimePoint::max();
 }
@@ -105,6 +108,7 @@ void Connection::check_header() {
     if (entrance_.token && refusal->status != 400) ++service_->counts().refused_access;
     return refuse(refusal->status, refusal->reason);
   }
+  is_admitted_ = true;
   if (parser_->is_done()) return answer(std::get<Request>(std::move(request)));
   if (wants_continue(parser_->get())) return continue_with(std::get<Request>(std::move(request)));
   read_body(std::get<Request>(std::move(request)));
@@ -182,7 +186,10 @@ void Connection::linger() {
 }
 
 void Connection::begin_stream(const Response& response) {
-  if (!service_->has_room_for_stream()) return refuse(503, "too many event streams");
+  if (!service_->has_room_for_stream(is_local())) {
+    return refuse(503, "too many event streams: at most " + std::to_string(service_->options().limits.streams) +
+                           " at once; try again when one has ended");
+  }
   std::string head;
   try {
     head = response_head(response, AfterResponse::kClose);
@@ -196,9 +203,11 @@ void Connection::begin_stream(const Response& response) {
   discard_input();
 }
 
-void Connection::send_event_text(const std::string& text) {
+void Connection::send_event_text(const std::string& text, std::uint64_t turn) {
   if (stage_ != Stage::kStreaming) return;
-  if (waiting_.size() + text.size() > service_->options().limits.waiting_event_bytes) {
+  if (std::exchange(turn_, turn) != turn) left_by_turn_before_ = waiting_.size();
+  const Limits& limits = service_->options().limits;
+  if (left_by_turn_before_ > limits.waiting_event_bytes || waiting_.size() + text.size() > limits.burst_event_bytes) {
     ++service_->counts().dropped_streams;
     return close();
   }

@@ -10,6 +10,7 @@
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,10 +27,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(std::shared_ptr<Service> service, Socket socket, Entrance entrance);
   void start();
   void close();
-  // Where this is an event stream.
-  void send_event_text(const std::string& text);
+  // Where this is an event stream. `turn`: another number in each turn of the loop.
+  void send_event_text(const std::string& text, std::uint64_t turn);
   bool is_local() const { return entrance_.peer.is_local; }
-  // Since when it serves nobody; far in the future where it serves.
+  bool is_stream() const { return stage_ == Stage::kStreaming; }
+  // Since when it serves nobody, or, where it has to show a token, has not shown one; far in the future where it
+  // serves.
   TimePoint evictable_since() const;
 
  private:
@@ -56,10 +59,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::steady_timer deadline_;
   Stage stage_ = Stage::kIdle;
   TimePoint idle_since_;
+  bool is_admitted_ = false;  // a request of it has shown the token, or none is needed
   boost::beast::flat_buffer input_;
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
   std::string output_;   // being written
   std::string waiting_;  // events that come after it
+  std::uint64_t turn_ = 0;
+  std::size_t left_by_turn_before_ = 0;  // bytes that were waiting when the turn began
 };
 
 }  // namespace esper::http

@@ -8,6 +8,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/text/json_fields.h"
+#include "base/text/json_struct.h"
 #include "base/text/timed_write.h"
 #include "http/client.h"
 
@@ -72,8 +74,11 @@ base::Expected<void> EventReader::Stream::read_reason(Deadline deadline) {
     const auto end = read(deadline);
     if (!end || *end == StreamEnd::kTimeOut) break;
   }
-  const auto reason = parser.get().body().substr(0, kMostReasonBytes);
-  return base::failure(fmt::format("no event stream, but status {}: {}", parser.get().result_int(), reason));
+  const auto& body = parser.get().body();
+  const auto document = base::parse_json(body, body.size());
+  const std::string error = document ? base::text_at(*document, "error") : "";
+  return base::failure(fmt::format("no event stream, but status {}: {}", parser.get().result_int(),
+                                   (error.empty() ? body : error).substr(0, kMostReasonBytes)));
 }
 
 base::Expected<EventReader> EventReader::open(const Endpoint& endpoint, std::string_view target,

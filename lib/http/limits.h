@@ -12,9 +12,12 @@ struct Limits {
   std::size_t header_bytes = 16u << 10;
   std::size_t body_bytes = 8u << 20;
   // Of local sockets, and as many of TCP: whoever reaches the one cannot keep the other from being reached.
-  std::size_t connections = 64;
-  std::size_t streams = 32;                    // of all connections
-  std::size_t waiting_event_bytes = 1u << 20;  // for one stream, beside what is being written
+  std::size_t connections = 64;  // beside event streams
+  std::size_t streams = 64;
+  // For one stream, beside what is being written, when the loop turns to the next events: its client does not read.
+  std::size_t waiting_event_bytes = 1u << 20;
+  // The same at any time: what is published in one turn of the loop is written after it.
+  std::size_t burst_event_bytes = 64u << 20;
   // From a request's first byte to its last one; also for the first byte of a new connection.
   base::Duration request = std::chrono::seconds(10);
   base::Duration idle = std::chrono::seconds(60);   // between two requests

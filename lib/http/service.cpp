@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <exception>
 #include <utility>
 
@@ -21,12 +22,19 @@ void Service::listen(base::Descriptor listening, std::shared_ptr<const std::stri
   listeners_.back()->start();
 }
 
+bool Service::has_room_for_stream(bool is_local) const {
+  const auto is_one = [&](const auto& connection) {
+    return connection->is_stream() && connection->is_local() == is_local;
+  };
+  return static_cast<std::size_t>(std::ranges::count_if(connections_, is_one)) < options_.limits.streams;
+}
+
 // Of those that came in the same way: closes the connection that has been idle for longest, where all are in use.
 bool Service::make_room(bool is_local) {
   std::size_t count = 0;
   std::shared_ptr<Connection> evictable;
   for (const auto& connection : connections_) {
-    if (connection->is_local() != is_local) continue;
+    if (connection->is_local() != is_local || connection->is_stream()) continue;
     ++count;
     if (!evictable || connection->evictable_since() < evictable->evictable_since()) evictable = connection;
   }
@@ -88,8 +96,20 @@ void Service::publish(const Event& event) {
 }
 
 void Service::send_to_streams(const std::string& text) {
+  end_turn_later();
   const auto connections = connections_;  // one that is dropped leaves the set
-  for (const auto& connection : connections) connection->send_event_text(text);
+  for (const auto& connection : connections) connection->send_event_text(text, turn_);
+}
+
+// After the handlers that are to run now, among them those of writes that went through.
+void Service::end_turn_later() {
+  if (std::exchange(is_turn_over_later_, true)) return;
+  boost::asio::post(loop_, [self = weak_from_this()] {
+    const auto service = self.lock();
+    if (!service) return;
+    service->is_turn_over_later_ = false;
+    ++service->turn_;
+  });
 }
 
 void Service::schedule_heartbeat() {

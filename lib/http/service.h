@@ -5,6 +5,7 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
@@ -36,7 +37,7 @@ class Service : public std::enable_shared_from_this<Service> {
   void adopt(base::Descriptor descriptor, Entrance entrance);
   // Asks the handler; what it throws becomes a response.
   Response answer(const Request& request);
-  bool has_room_for_stream() const { return counts_.streams < options_.limits.streams; }
+  bool has_room_for_stream(bool is_local) const;
   void stream_began();
   void stream_ended();
   void connection_ended(const std::shared_ptr<Connection>& connection);
@@ -50,6 +51,7 @@ class Service : public std::enable_shared_from_this<Service> {
  private:
   bool make_room(bool is_local);
   void send_to_streams(const std::string& text);
+  void end_turn_later();
   void schedule_heartbeat();
 
   boost::asio::io_context& loop_;
@@ -60,6 +62,8 @@ class Service : public std::enable_shared_from_this<Service> {
   std::vector<SocketFile> socket_files_;
   std::set<std::shared_ptr<Connection>> connections_;
   boost::asio::steady_timer heartbeat_;
+  std::uint64_t turn_ = 1;  // of the loop, as far as events are published in it
+  bool is_turn_over_later_ = false;
   bool is_closed_ = false;
 };
 

@@ -11,6 +11,7 @@
 #include "base/text/json_fields.h"
 #include "base/text/printable.h"
 #include "esper/front.h"
+#include "esper/queue/daemon_answer.h"
 #include "esper/queue/daemon_client.h"
 #include "esper/queue/job_commands.h"
 #include "esper/run_options.h"
@@ -51,7 +52,7 @@ int audit(const AuditOptions& options) {
   if (options.address->json) {
     print_json(answer);
   } else {
-    for (const auto& line : answer.at("audit")) print_line(line_of(line));
+    for (const auto& line : list_of(*options.address, answer, "audit")) print_line(line_of(line));
   }
   return 0;
 }

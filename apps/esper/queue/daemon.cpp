@@ -4,13 +4,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <thread>
 
 #include "base/error.h"
+#include "base/text/json_fields.h"
 #include "esper/front.h"
 #include "esper/own_program.h"
+#include "esper/queue/daemon_answer.h"
 #include "esper/queue/daemon_client.h"
 #include "esper/queue/job_commands.h"
 #include "esper/run_options.h"
@@ -54,18 +57,20 @@ int run(const DaemonCommand& command) {
 }
 
 int report(const DaemonAddress& address, const nlohmann::json& daemon) {
+  using base::member, base::text_at;
   if (address.json) {
     print_json(daemon);
     return 0;
   }
-  print_line(fmt::format("daemon {}: process {}, {}{}", daemon.value("state_dir", ""), daemon.value("pid", 0),
-                         daemon.value("version", ""), daemon.value("draining", false) ? ", draining" : ""));
-  for (const auto& [state, count] : daemon["jobs"].items()) {
-    if (count != 0) print_line(fmt::format("  {:10} {}", state, count.get<std::int64_t>()));
+  print_line(fmt::format("daemon {}: process {}, {}{}", text_at(daemon, "state_dir"),
+                         base::number_at<std::int64_t>(daemon, "pid").value_or(0), text_at(daemon, "version"),
+                         member(daemon, "draining") == true ? ", draining" : ""));
+  const auto counts = answer_in<std::map<std::string, std::int64_t>>(address, member(daemon, "jobs"));
+  for (const auto& [state, count] : counts) {
+    if (count != 0) print_line(fmt::format("  {:10} {}", state, count));
   }
-  if (daemon.contains("page")) {
-    print_line(fmt::format("  page       {}, with the token in {}", daemon["page"].value("url", ""),
-                           daemon["page"].value("token_file", "")));
+  if (const auto& page = member(daemon, "page"); !page.is_null()) {
+    print_line(fmt::format("  page       {}, with the token in {}", text_at(page, "url"), text_at(page, "token_file")));
   }
   return 0;
 }

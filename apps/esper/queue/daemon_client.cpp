@@ -12,6 +12,9 @@
 #include <system_error>
 
 #include "base/text/json_struct.h"
+#include "base/text/printable.h"
+#include "base/text/utf8.h"
+#include "esper/queue/daemon_answer.h"
 #include "esper/queue/daemon_start.h"
 #include "esper/run_options.h"
 #include "jobs/daemon/daemon.h"
@@ -23,26 +26,32 @@ using base::Error;
 using base::ExitCode;
 
 constexpr auto kAnswerTime = std::chrono::seconds(30);
-constexpr std::size_t kMostAnswerBytes = 64u << 20;
 
 // The folder, or one above it, is another user's.
 bool is_forbidden(const std::string& state_dir) {
   return ::access(jobs::socket_of(state_dir).c_str(), R_OK | W_OK) != 0 && errno == EACCES;
 }
 
-nlohmann::json document_of(const http::Response& response) {
-  auto document = base::parse_json(response.body, kMostAnswerBytes);
-  if (!document) throw Error(ExitCode::kBug, "the daemon's answer cannot be read: " + document.error());
-  return std::move(*document);
+bool is_utf8_text(std::string_view text) {
+  while (!text.empty()) {
+    const int length = base::utf8_length(text);
+    if (length < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(length));
+  }
+  return true;
 }
 
-void refuse_if_refused(const http::Response& response, const nlohmann::json& document) {
-  constexpr int kChangedMeanwhile = 412, kBusy = 503;
-  const int status = response.status;
-  if (status < 300) return;
-  const auto reason = document.value("error", fmt::format("the daemon refused with status {}", status));
-  if (status == kChangedMeanwhile || status == kBusy) throw Error(ExitCode::kTryAgain, reason);
-  throw Error(status >= 500 ? ExitCode::kResources : ExitCode::kConfig, reason);
+// As JSON, which has no other texts than UTF-8: a path of other bytes would name another file.
+std::string request_text(const nlohmann::json& body) {
+  const auto texts = body.flatten();
+  for (const auto& [place, value] : texts.items()) {
+    if (!value.is_string()) continue;
+    const auto& text = value.get_ref<const std::string&>();
+    if (is_utf8_text(text)) continue;
+    throw Error(ExitCode::kConfig, fmt::format("{}: {} is not UTF-8, which the daemon's interface needs; rename it",
+                                               place.substr(1), base::in_quotes(text)));
+  }
+  return base::json_line(body);
 }
 
 }  // namespace
@@ -124,7 +133,7 @@ Error no_answer(const DaemonAddress& address, const http::RequestFailure& failur
 nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method, const std::string& target,
                           const nlohmann::json& body, StartDaemon start) {
   const http::Endpoint endpoint = endpoint_of(address);
-  const std::string text = body.is_null() ? "" : base::json_line(body);
+  const std::string text = body.is_null() ? "" : request_text(body);
   const auto ask = [&] { return http::request(endpoint, method, target, text, kAnswerTime); };
   const std::string state_dir = state_dir_of(address);
   auto response = ask();
@@ -137,15 +146,14 @@ nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method,
     throw Error(error.code(), std::string(error.what()) +
                                   "; it may have been done all the same: look with esper jobs before you repeat it");
   }
-  auto document = document_of(*response);
-  refuse_if_refused(*response, document);
-  return document;
+  refuse_if_refused(address, *response);
+  return document_of(address, *response);
 }
 
 std::string ask_daemon_text(const DaemonAddress& address, const std::string& target) {
   auto response = http::request(endpoint_of(address), "GET", target, "", kAnswerTime);
   if (!response) throw no_answer(address, response.error());
-  if (response->status >= 300) refuse_if_refused(*response, document_of(*response));
+  refuse_if_refused(address, *response);
   return std::move(response->body);
 }
 

@@ -39,8 +39,9 @@ http::Endpoint endpoint_of(const DaemonAddress& address);
 // one that listens gave none that can be used. kTryAgain; kResources for an answer that would be as bad the next time.
 base::Error no_answer(const DaemonAddress& address, const http::RequestFailure& failure);
 
-// The daemon's answer. Throws Error with the daemon's reason where it refuses: kConfig, kTryAgain where it may go well
-// later, or kResources; no_answer() where there is none.
+// The daemon's answer, a JSON object. Throws Error with the daemon's reason where it refuses: kConfig, kTryAgain where
+// it may go well later, or kResources; kConfig for a text of the body that is not UTF-8; no_answer() where there is
+// none.
 nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method, const std::string& target,
                           const nlohmann::json& body = nullptr, StartDaemon start = StartDaemon::kNo);
 

@@ -25,8 +25,7 @@
 #include "esper/own_program.h"
 #include "http/unix_address.h"
 #include "jobs/daemon/daemon.h"
-#include "storage/file_tools.h"
-#include "storage/real_file_system.h"
+#include "jobs/daemon/state_folder.h"
 
 namespace esper {
 namespace {
@@ -117,7 +116,7 @@ struct StartedDaemon {
 // Not ready: it did not listen in time, or has ended since another command started one at the same moment. Throws its
 // own reason where it ended for another one.
 StartedDaemon start_daemon(const std::string& state_dir) {
-  storage::ensure_folder(storage::real_file_system(), state_dir);
+  jobs::make_state_folder(state_dir);
   const std::string log_path = log_of(state_dir);
   const base::Descriptor log(::open(log_path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   const base::Descriptor nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));

@@ -11,6 +11,7 @@
 #include "config/loading/load.h"
 #include "config/writing/write.h"
 #include "esper/queue/byte_size.h"
+#include "esper/queue/daemon_answer.h"
 #include "esper/queue/job_commands.h"
 #include "esper/queue/job_requests.h"
 #include "esper/run_options.h"
@@ -80,10 +81,10 @@ int set_of_job(const SetOfJob& options) {
     print_json(answer);
     return 0;
   }
-  const auto changes = base::from_json<std::vector<history::FieldChange>>(answer.at("changes"));
-  if (!changes) throw base::Error(base::ExitCode::kBug, "the daemon's answer cannot be read: " + changes.error());
+  const auto changes =
+      answer_in<std::vector<history::FieldChange>>(options.address, list_of(options.address, answer, "changes"));
   const bool trains = base::text_at(answer, "from") == "end_of_epoch";
-  print(setting_text(*changes, trains ? SettingHolds::kFromEndOfEpoch : SettingHolds::kFromResume));
+  print(setting_text(changes, trains ? SettingHolds::kFromEndOfEpoch : SettingHolds::kFromResume));
   return 0;
 }
 

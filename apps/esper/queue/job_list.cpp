@@ -12,6 +12,7 @@
 #include "base/file_system.h"
 #include "base/text/json_fields.h"
 #include "base/text/text_outlet.h"
+#include "esper/queue/daemon_answer.h"
 #include "esper/queue/job_requests.h"
 #include "http/target.h"
 #include "jobs/job/job_states.h"
@@ -55,8 +56,8 @@ nlohmann::json listed_jobs(const JobListOptions& options, std::int64_t limit) {
 }
 
 void report_more(const JobListOptions& options, const nlohmann::json& answer) {
-  if (!answer.value("more", false)) return;
-  const auto listed = static_cast<std::int64_t>(answer.at("jobs").size());
+  if (base::member(answer, "more") != true) return;
+  const auto listed = static_cast<std::int64_t>(list_of(options.address, answer, "jobs").size());
   const bool is_full = listed >= options.most();
   if (is_full && options.limit) return;
   base::standard_error().write(fmt::format(

@@ -20,7 +20,11 @@ std::string job_target(std::int64_t job, const std::string& what) {
 
 jobs::JobState state_of(const nlohmann::json& job) {
   const auto state = base::from_name<jobs::JobState>(base::text_at(job, "state"));
-  if (!state) throw base::Error(ExitCode::kBug, "the daemon reported a state that this esper does not know");
+  if (!state) {
+    throw base::Error(ExitCode::kBug,
+                      "the daemon reported a state that this esper does not know: compare its version in esper daemon "
+                      "status with esper --version, and restart it where they differ");
+  }
   return *state;
 }
 
@@ -33,7 +37,10 @@ bool has_ended(const nlohmann::json& job) {
 }
 
 int exit_code_of(const nlohmann::json& job) {
-  if (state_of(job) == jobs::JobState::kCancelled) return static_cast<int>(ExitCode::kInterrupted);
+  const auto state = state_of(job);
+  const bool is_unfinished = state == jobs::JobState::kCancelled || state == jobs::JobState::kPaused;
+  if (is_unfinished)
+    return static_cast<int>(ExitCode::kInterrupted);  // its last attempt may have reached a rung with 0
   return base::number_at<int>(job, "exit_code").value_or(static_cast<int>(ExitCode::kResources));
 }
 

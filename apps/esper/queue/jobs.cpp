@@ -5,6 +5,7 @@
 #include "base/text/json_fields.h"
 #include "base/text/standard_output.h"
 #include "esper/front.h"
+#include "esper/queue/daemon_answer.h"
 #include "esper/queue/job_list.h"
 #include "esper/run_options.h"
 #include "jobs/job/job.h"
@@ -24,7 +25,8 @@ int list_once(const JobListOptions& options) {
   if (options.address.json) {
     print_json(answer);
   } else {
-    base::write_output(job_table(answer.at("jobs"), table_style(answer.at("jobs"))));
+    const auto& jobs = list_of(options.address, answer, "jobs");
+    base::write_output(job_table(jobs, table_style(jobs)));
   }
   report_more(options, answer);
   return 0;
@@ -33,7 +35,7 @@ int list_once(const JobListOptions& options) {
 // For completion in a shell.
 int list_ids(const JobListOptions& options) {
   const auto answer = listed_jobs(options, kMostIds);
-  for (const auto& job : answer.at("jobs"))
+  for (const auto& job : list_of(options.address, answer, "jobs"))
     print_line(std::to_string(base::number_at<std::int64_t>(job, "id").value_or(0)));
   return 0;
 }

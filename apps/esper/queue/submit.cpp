@@ -4,9 +4,11 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/text/json_fields.h"
 #include "config/writing/write.h"
 #include "esper/front.h"
 #include "esper/queue/byte_size.h"
+#include "esper/queue/daemon_answer.h"
 #include "esper/queue/daemon_client.h"
 #include "esper/queue/repeat.h"
 #include "esper/run_options.h"
@@ -24,7 +26,8 @@ struct SubmitOptions {
 };
 
 std::string submitted_line(const nlohmann::json& job) {
-  return fmt::format("job {}: {}, run folder {}", job.value("id", 0), job.value("state", ""), job.value("run_dir", ""));
+  return fmt::format("job {}: {}, run folder {}", base::number_at<std::int64_t>(job, "id").value_or(0),
+                     base::text_at(job, "state"), base::text_at(job, "run_dir"));
 }
 
 int submit(SubmitOptions options) {
@@ -49,7 +52,7 @@ int submit(SubmitOptions options) {
   } else if (submission.seeds.empty()) {
     print_line(submitted_line(answer));
   } else {
-    for (const auto& job : answer.at("jobs")) print_line(submitted_line(job));
+    for (const auto& job : list_of(options.address, answer, "jobs")) print_line(submitted_line(job));
   }
   return 0;
 }

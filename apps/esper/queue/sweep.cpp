@@ -7,6 +7,7 @@
 #include "base/text/text_file.h"
 #include "config/yaml/yaml_document.h"
 #include "esper/front.h"
+#include "esper/queue/daemon_answer.h"
 #include "esper/queue/daemon_client.h"
 #include "esper/queue/sweep_text.h"
 #include "esper/run_options.h"
@@ -32,14 +33,6 @@ struct SweepOptions {
   std::int64_t sweep = 0;
   std::string best;  // file to write; "-": standard output
 };
-
-// The daemon's answer as the struct that it was made of.
-template <class Answer>
-Answer answer_in(const nlohmann::json& document) {
-  auto answer = base::from_json<Answer>(document);
-  if (!answer) throw Error(ExitCode::kBug, "the daemon's answer cannot be read: " + answer.error());
-  return std::move(*answer);
-}
 
 sweep::Sweep checked_sweep(const std::string& path, std::string& text) {
   const auto file = base::read_text_file(path, config::YamlLimits::kBytes, base::Streams::kOfThisProcess);
@@ -72,7 +65,7 @@ int submit_sweep(SweepOptions options) {
     print_json(answer);
     return 0;
   }
-  const auto made = answer_in<jobs::SweepRecord>(answer);
+  const auto made = answer_in<jobs::SweepRecord>(options.address, answer);
   std::size_t jobs = 0;
   for (const auto& [state, count] : made.jobs) jobs += static_cast<std::size_t>(count);
   print_line(fmt::format("sweep {}: {}, run folders in {}", made.id, counted(jobs, "job"), made.run_dir));
@@ -95,7 +88,7 @@ int show_sweep(const SweepOptions& options) {
   std::string written;
   if (!options.best.empty()) {
     const auto answer = ask_daemon(options.address, "GET", target_of_sweep(options, "/best"));
-    const auto best = answer_in<jobs::BestConfiguration>(answer);
+    const auto best = answer_in<jobs::BestConfiguration>(options.address, answer);
     if (options.best == "-") {
       options.address.json ? print_json(answer) : print(best.config);
       return 0;
@@ -108,7 +101,7 @@ int show_sweep(const SweepOptions& options) {
     print_json(answer);
     return 0;
   }
-  const auto report = answer_in<jobs::SweepReport>(answer);
+  const auto report = answer_in<jobs::SweepReport>(options.address, answer);
   print(fmt::format("state      {}\njobs       {}\nruns       {}\n", base::name_of(report.sweep.state),
                     job_counts(report.sweep), report.sweep.run_dir) +
         summary_text(report.summary) + written);
@@ -120,7 +113,8 @@ int list_sweeps(const SweepOptions& options) {
   if (options.address.json) {
     print_json(answer);
   } else {
-    print(sweep_table(answer_in<std::vector<jobs::SweepRecord>>(answer["sweeps"])));
+    print(sweep_table(
+        answer_in<std::vector<jobs::SweepRecord>>(options.address, list_of(options.address, answer, "sweeps"))));
   }
   return 0;
 }
@@ -130,7 +124,7 @@ int report_change(const SweepOptions& options, const std::string& what) {
   if (options.address.json) {
     print_json(answer);
   } else {
-    print(sweep_table({answer_in<jobs::SweepRecord>(answer)}));
+    print(sweep_table({answer_in<jobs::SweepRecord>(options.address, answer)}));
   }
   return 0;
 }

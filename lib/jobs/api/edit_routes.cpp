@@ -3,7 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cerrno>
 
+#include "base/error.h"
+#include "base/file_system.h"
 #include "base/text/joined.h"
 #include "history/live_request.h"
 #include "history/run_config.h"
@@ -30,10 +33,14 @@ constexpr auto json_members(const SettingsToChange*) {
   return std::tuple{base::json_member("assignments", &SettingsToChange::assignments)};
 }
 
-int status_of(ExitCode code) {
-  if (code == ExitCode::kConfig) return 400;
-  if (code == ExitCode::kResources) return 507;
-  return code == ExitCode::kTryAgain ? 503 : 409;
+int status_of(const base::Error& error) {
+  if (error.code() == ExitCode::kConfig) return 400;
+  if (error.code() == ExitCode::kResources) {
+    const auto* failed = dynamic_cast<const base::IoError*>(&error);
+    const int number = failed != nullptr ? failed->error_number() : 0;
+    return number == ENOSPC || number == EDQUOT ? 507 : 500;  // EFBIG is also that of a file that is too large to read
+  }
+  return error.code() == ExitCode::kTryAgain ? 503 : 409;
 }
 
 }  // namespace
@@ -71,7 +78,8 @@ Response EditRoutes::set(const Request& request, JobId id) {
   } catch (const DatabaseError&) {
     throw;
   } catch (const base::Error& error) {  // also ConfigError, with one line for each problem
-    return refusal(status_of(error.code()), error.what());
+    if (error.code() == ExitCode::kBug) throw;
+    return refusal(status_of(error), error.what());
   }
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 #include <signal.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "jobs/api/api.h"
 #include "jobs/api/progress_feed.h"
 #include "jobs/daemon/daemon_reports.h"
+#include "jobs/daemon/state_folder.h"
 #include "jobs/daemon/token_file.h"
 #include "jobs/database/schema.h"
 #include "nissa/log.h"
@@ -63,11 +63,6 @@ base::Descriptor lock_state(const std::string& state_dir) {
   return lock;
 }
 
-void make_private_folder(const std::string& path) {
-  storage::ensure_folder(storage::real_file_system(), path);
-  if (::chmod(path.c_str(), 0700) < 0) throw base::IoError("change the mode of", path, errno);
-}
-
 ObserverSetup machine_of(const DaemonConfig& config) {
   ObserverSetup setup{.threads = config.threads, .memory_bytes = config.memory_bytes()};
   if (config.gpu_choice == GpuChoice::kListed) setup.gpus = config.gpus;
@@ -96,7 +91,8 @@ class Daemon {
         queue_(loop_, store_, sweeps_, setup_of(options), [this](const Job& job) { publish_job(job); }),
         feed_(loop_, store_, progress_,
               {.any = [this] { return server_.counts().streams > 0; },
-               .publish = [this](const Progress& progress) { publish("progress", base::to_json(progress)); }}),
+               .publish =
+                   [this](const Progress& progress) { publish("progress", [&] { return base::to_json(progress); }); }}),
         api_({store_, sweeps_, queue_, progress_}, facts_of(options),
              {.stop = [this] { stop(); }, .stream_begins = [this] { feed_.wake(); }}),
         server_(loop_, [this](const http::Request& request) { return answer(request); }),
@@ -176,12 +172,18 @@ class Daemon {
   void publish_job(Job job) {
     reports_.changed(job);
     feed_.changed(job);
-    job.reason = queue_.waiting_reason(job);
-    publish("job", base::to_json(job));
+    publish("job", [&] {
+      job.reason = queue_.waiting_reason(job);
+      return base::to_json(job);
+    });
   }
 
-  void publish(const std::string& name, const nlohmann::json& data) {
-    server_.publish({.id = ++events_, .name = name, .data = base::json_line(data)});
+  // Thousands of jobs may change at once: without listeners nothing is built for them. The ids go on all the same.
+  template <class DataOf>
+  void publish(const std::string& name, DataOf data_of) {
+    ++events_;
+    if (server_.counts().streams == 0) return;
+    server_.publish({.id = events_, .name = name, .data = base::json_line(data_of())});
   }
 
   // After the response to whoever asked.
@@ -207,8 +209,8 @@ class Daemon {
 std::string socket_of(const std::string& state_dir) { return state_dir + "/daemon.sock"; }
 
 void run_daemon(DaemonOptions options) {
-  make_private_folder(options.state_dir);
-  make_private_folder(options.state_dir + "/jobs");
+  make_state_folder(options.state_dir);
+  storage::ensure_folder(storage::real_file_system(), options.state_dir + "/jobs");
   const auto lock = lock_state(options.state_dir);
   Daemon daemon(options, take_service_manager());
   daemon.run(std::move(options));

@@ -79,9 +79,10 @@ base::Expected<std::vector<Job>> Queue::submit(const Submission& submission, std
   const Asked asked = asked_now(uid, "submit", submission.name);
   auto made = store_.submit(*admitted, asked);
   if (!made) return made;
+  UnfinishedJobs unfinished(store_.database());
   for (Job& job : *made) {
     updates_.announce(job);
-    job.reason = waiting_reason(job);
+    job.reason = waiting_reason(job, unfinished);
   }
   schedule();
   return made;

@@ -1,12 +1,16 @@
 #include "jobs/schedule/run_inputs.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include <array>
-#include <fstream>
+#include <algorithm>
+#include <cerrno>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/file_system.h"
 #include "config/facts/data_facts.h"
 #include "storage/folder_walk.h"
@@ -40,11 +44,20 @@ std::int64_t file_bytes(const std::string& path) {
   }
 }
 
+// Empty where it is no regular file: the user named the path, and a FIFO would keep the loop's thread waiting.
 std::string beginning_of(const std::string& path, std::size_t most) {
-  std::string text(most, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(text.data(), static_cast<std::streamsize>(most));
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  struct stat status{};
+  if (!file.is_open() || ::fstat(file.number(), &status) < 0 || !S_ISREG(status.st_mode)) return "";
+  std::string text(std::min(most, static_cast<std::size_t>(status.st_size)), '\0');
+  std::size_t filled = 0;
+  while (filled < text.size()) {
+    const auto got = ::read(file.number(), text.data() + filled, text.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  text.resize(filled);
   return text;
 }
 

@@ -34,7 +34,7 @@ class SmallDisk : public LittleRoom {
  public:
   explicit SmallDisk(const StubDaemon& daemon) : folder_(daemon.options.state_dir) {
     std::filesystem::create_directories(folder_);
-    is_mounted_ = ::mount("none", folder_.c_str(), "tmpfs", 0, "size=1m") == 0;
+    is_mounted_ = ::mount("none", folder_.c_str(), "tmpfs", 0, "size=1m,mode=0700") == 0;
   }
   ~SmallDisk() override {
     if (is_mounted_) ::umount2(folder_.c_str(), MNT_DETACH);

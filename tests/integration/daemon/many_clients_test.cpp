@@ -7,8 +7,10 @@
 #include <random>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include "audit.h"
+#include "http/event_reader.h"
 #include "stub_daemon.h"
 
 namespace esper::test::many_clients_test {
@@ -99,6 +101,48 @@ TEST_CASE("16 clients with 10,000 requests: nothing acknowledged is missing, and
     CHECK(is_legal(histories.at(job)));
     const bool has_ended = histories.at(job).back() == esper::jobs::JobState::kCancelled;
     CHECK(has_ended == cancelled.contains(job));
+  }
+}
+
+TEST_CASE("events have their numbers also while nobody listens, so that a client sees that it missed some") {
+  StubDaemon daemon;
+  daemon.start();
+  const nlohmann::json held{{"hold", true}};
+  for (const char* const name : {"one", "two", "three"}) daemon.submit({name}, held);
+  const http::UnixEndpoint endpoint{jobs::socket_of(daemon.options.state_dir)};
+  auto follower = http::EventReader::open(endpoint, "/v1/events", std::chrono::seconds(30));
+  REQUIRE(follower);
+  daemon.submit({"four"}, held);
+  const auto event = follower->next(std::chrono::seconds(30));
+  REQUIRE(event);
+  REQUIRE(event->has_value());
+  CHECK((*event)->id == 4);
+  CHECK(nlohmann::json::parse((*event)->data)["reason"] == "submitted with --hold");
+}
+
+TEST_CASE("40 clients follow one job, and each learns of its end") {
+  constexpr int kFollowers = 40;
+  StubDaemon daemon;
+  daemon.start();
+  const http::UnixEndpoint endpoint{jobs::socket_of(daemon.options.state_dir)};
+  std::vector<http::EventReader> followers;
+  for (int number = 0; number < kFollowers; ++number) {
+    auto follower = http::EventReader::open(endpoint, "/v1/events", std::chrono::seconds(30));
+    INFO((follower ? "" : follower.error()));
+    REQUIRE(follower);
+    followers.push_back(*std::move(follower));
+  }
+  const int job = daemon.submit({"followed", 0});
+  for (auto& follower : followers) {
+    const bool has_ended = comes_true([&] {
+      const auto event = follower.next(std::chrono::seconds(30));
+      INFO((event ? "" : event.error()));
+      REQUIRE(event);
+      REQUIRE(event->has_value());
+      const auto seen = nlohmann::json::parse((*event)->data);
+      return (*event)->name == "job" && seen["id"] == job && seen["state"] == "succeeded";
+    });
+    REQUIRE(has_ended);
   }
 }
 

@@ -115,6 +115,12 @@ TEST_CASE("halving pauses at each rung, and who goes on has the bits of a run st
   const auto states = room.jobs_by_state();
   CHECK(states.at("paused") == reached[1] + reached[2]);
   CHECK(states.at("succeeded") == reached[4]);
+  for (const auto& job : room.jobs()) {
+    const int expected = job["state"] == "paused" ? 130 : 0;
+    const auto id = std::to_string(job["id"].get<int>());
+    CHECK(room.daemon.ask({"job", "wait", id}).exit_code == expected);
+    CHECK(room.daemon.ask({"attach", id}).exit_code == expected);
+  }
   CHECK(room.show()["summary"]["rows"][0]["epochs"] == 4);
   check_runs(room);
 }

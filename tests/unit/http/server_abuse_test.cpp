@@ -53,6 +53,36 @@ TEST_CASE("those who have all connections of TCP keep nobody from the local sock
   for (int i = 0; i < 10; ++i) CHECK(is_served(server.endpoint()));
 }
 
+TEST_CASE("those who have begun a request over TCP without the token give way to one who has it") {
+  RunningServer server(test::echo, with([](http::Limits& limits) {
+                         limits.connections = 3;
+                         limits.evictable_after = 0s;
+                       }));
+  const auto loopback = server.listen_loopback("secret");
+  const auto slow = many(loopback, 3);
+  for (const auto& client : slow) REQUIRE(client->send("G"));
+  REQUIRE(server.comes_to([](const auto& counts) { return counts.open == 3; }));
+  for (int i = 0; i < 10; ++i) CHECK(is_served(loopback));
+  CHECK(slow[0]->is_closed_within(test::kPatience));
+  CHECK(server.counts().refused_full == 0);
+}
+
+TEST_CASE("one who has shown the token over TCP, and sends its body, gives way to nobody") {
+  RunningServer server(test::echo, with([](http::Limits& limits) {
+                         limits.connections = 1;
+                         limits.evictable_after = 0s;
+                       }));
+  const auto loopback = server.listen_loopback("secret");
+  RawClient client(loopback);
+  const std::string host = "Host: 127.0.0.1:" + std::to_string(loopback.port) + "\r\n";
+  client.send("POST / HTTP/1.1\r\n" + host +
+              "Authorization: Bearer secret\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n");
+  REQUIRE(client.read_until("100 Continue\r\n\r\n").ends_with("100 Continue\r\n\r\n"));
+  CHECK(!is_served(loopback));
+  client.send("abc");
+  CHECK(client.read_until("POST / abc").ends_with("POST / abc"));
+}
+
 TEST_CASE("connections that send nothing are closed after the deadline") {
   RunningServer server(test::echo, with([](http::Limits& limits) { limits.request = 50ms; }));
   const auto silent = many(server.endpoint(), 65);

@@ -72,6 +72,33 @@ TEST_CASE("a stream whose client does not read is dropped, and the others go on"
   CHECK(server.counts().streams == 1);
 }
 
+TEST_CASE("a client that reads gets all that is published in one turn of the loop, and in the next one") {
+  RunningServer server(stream);
+  auto reader = open_stream(server.endpoint());
+  REQUIRE(server.comes_to([](const auto& counts) { return counts.streams == 1; }));
+  const std::string data(1000, 'x');
+  constexpr int kEvents = 5000;
+  for (int burst = 0; burst < 2; ++burst) {
+    server.on_loop([&](http::Server& s) {
+      for (int i = 0; i < kEvents; ++i) s.publish({i, "", data});
+    });
+    for (int i = 0; i < kEvents; ++i) REQUIRE(next_of(reader).id == i);
+  }
+  CHECK(server.counts().dropped_streams == 0);
+}
+
+TEST_CASE("a burst has a limit, too") {
+  http::ServerOptions options;
+  options.limits.burst_event_bytes = 2u << 20;
+  RunningServer server(stream, options);
+  auto reader = open_stream(server.endpoint());
+  REQUIRE(server.comes_to([](const auto& counts) { return counts.streams == 1; }));
+  server.on_loop([](http::Server& s) {
+    for (int i = 0; i < 50; ++i) s.publish({i, "", std::string(100'000, 'x')});
+  });
+  CHECK(server.counts().dropped_streams == 1);
+}
+
 TEST_CASE("a stream whose client stops reading is dropped at the deadline for writing, too") {
   http::ServerOptions options;
   options.limits.write = 100ms;
@@ -103,10 +130,30 @@ TEST_CASE("streams cannot take all connections") {
   auto second = std::make_unique<http::EventReader>(open_stream(server.endpoint()));
   const auto third = http::EventReader::open(server.endpoint(), "/events", test::kPatience);
   REQUIRE(!third);
-  CHECK(third.error() == "no event stream, but status 503: {\"error\":\"too many event streams\"}\n");
+  CHECK(third.error() ==
+        "no event stream, but status 503: too many event streams: at most 2 at once; try again when one has ended");
   second.reset();
   REQUIRE(server.comes_to([](const auto& counts) { return counts.streams == 1; }));
   CHECK(http::EventReader::open(server.endpoint(), "/events", test::kPatience).has_value());
+}
+
+TEST_CASE("streams of the one kind of socket take none of the other's, and no connections of requests") {
+  http::ServerOptions options;
+  options.limits.streams = options.limits.connections = 2;
+  RunningServer server(stream, options);
+  std::vector<http::EventReader> local, tcp;
+  const auto loopback = server.listen_loopback("secret");
+  for (int i = 0; i < 2; ++i) {
+    local.push_back(open_stream(server.endpoint()));
+    tcp.push_back(open_stream(loopback));
+  }
+  REQUIRE(server.comes_to([](const auto& counts) { return counts.streams == 4; }));
+  for (const http::Endpoint& endpoint : {server.endpoint(), http::Endpoint(loopback)}) {
+    CHECK(!http::EventReader::open(endpoint, "/events", test::kPatience));
+    const auto response = http::request(endpoint, "GET", "/", {}, test::kPatience);
+    REQUIRE(response);
+    CHECK(response->status == 200);
+  }
 }
 
 TEST_CASE("HEAD of a stream gets its header alone") {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "config/yaml/yaml_document.h"
 #include "jobs/api/audit_routes.h"
 #include "jobs/api/job_routes.h"
 #include "jobs/api/sweep_routes.h"
@@ -320,6 +321,17 @@ TEST_CASE("a change of a live run that cannot be written to the audit log is not
   REQUIRE_THROWS_AS(fill(), DatabaseError);
   CHECK_THROWS_AS(routes.set_rate("0.0125"), DatabaseError);
   CHECK(!std::filesystem::exists(run + "/changes/request-0001.json"));
+}
+
+TEST_CASE("an input/output error that is no lack of room is no 507") {
+  Routes routes;
+  const std::string run = routes.live_run();
+  std::filesystem::resize_file(run + "/config.yaml", config::YamlLimits::kBytes + 2);
+  const auto refused = routes.set_rate("0.0125");
+  CAPTURE(refused.body);
+  CHECK(refused.status == 500);
+  CHECK_THAT(refused.body, ContainsSubstring("config.yaml"));
+  CHECK(routes.audited_settings().empty());
 }
 
 TEST_CASE("settings of a run that is not there are refused with the way out") {

@@ -1,6 +1,9 @@
 #include "jobs/schedule/run_inputs.h"
 
+#include <sys/stat.h>
+
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <fstream>
 
 #include "support/temporary_folder.h"
@@ -61,6 +64,16 @@ TEST_CASE("columns of a file of numbers, and sizes of weights") {
   CHECK(run_inputs(room.config, room.folder.path()).host_bytes == 0);
   room.write("weights.safetensors", std::string(4000, 'x'));
   CHECK(run_inputs(room.config, room.folder.path()).host_bytes == 4000);
+}
+
+TEST_CASE("a FIFO or a device in the place of a data file is not waited for, and not known") {
+  Room room;
+  REQUIRE(::mkfifo((room.folder / "pipe").c_str(), 0600) == 0);
+  const std::string path = GENERATE("pipe", "/dev/zero");
+  const DataKind kind = GENERATE(DataKind::kText, DataKind::kCsv, DataKind::kDigits);
+  room.data(kind, path).context = 32;
+  CHECK(!room.sample());
+  CHECK(run_inputs(room.config, room.folder.path()).data_bytes == 0);
 }
 
 }  // namespace esper::test::run_inputs_test

@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <string>
 
 #include "support/temporary_folder.h"
 
@@ -56,6 +58,16 @@ TEST_CASE("one of the first version is brought up to date with what it has") {
   CHECK(row.text(0) == "old");
   CHECK(row.integer(1) == 0);
   CHECK(row.integer(2) == 0);
+}
+
+TEST_CASE("the page on recovery gives the version that a new database has") {
+  const esper::test::TemporaryFolder folder;
+  Database database = open_database(folder / "jobs.db");
+  auto version = database.prepare("PRAGMA user_version");
+  REQUIRE(version.step());
+  std::ifstream file(ESPER_SOURCE_DIR "/docs/daemon.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  CHECK(page.find("'PRAGMA user_version=" + std::to_string(version.integer(0)) + "'") != std::string::npos);
 }
 
 TEST_CASE("one of a newer version is refused and left as it is") {
