@@ -19,7 +19,7 @@ Api::Api(Parts parts, DaemonFacts facts, Callbacks callbacks)
       edits_(parts.store, parts.queue),
       sweeps_(parts.store, parts.sweeps, parts.queue),
       progress_(parts.store, parts.progress, std::move(callbacks.stream_begins)),
-      daemon_(parts.store, parts.queue, std::move(facts), std::move(callbacks.stop)) {
+      daemon_(parts.store, parts.queue, std::move(facts), std::move(callbacks.daemon)) {
   jobs_.add_to(router_);
   edits_.add_to(router_);
   sweeps_.add_to(router_);

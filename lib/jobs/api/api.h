@@ -21,7 +21,7 @@ class Api {
     ProgressReader& progress;
   };
   struct Callbacks {
-    std::function<void()> stop;           // ends the daemon; jobs go on
+    DaemonRoutes::Callbacks daemon;
     std::function<void()> stream_begins;  // before a client begins to listen to events
   };
   Api(Parts parts, DaemonFacts facts, Callbacks callbacks);

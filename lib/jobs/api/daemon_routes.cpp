@@ -13,11 +13,12 @@ void DaemonRoutes::add_to(Router& router) {
   router.add("POST", "/v1/daemon/drain", [this](const Request& request, std::int64_t) {
     store_.note(asked_now(uid_of(request), "drain"), std::nullopt);
     queue_.drain();
+    callbacks_.drained();
     return status();
   });
   router.add("POST", "/v1/daemon/stop", [this](const Request& request, std::int64_t) {
     store_.note(asked_now(uid_of(request), "stop"), std::nullopt);
-    stop_();
+    callbacks_.stop();
     return status();
   });
 }

@@ -24,9 +24,12 @@ struct DaemonFacts {
 
 class DaemonRoutes {
  public:
-  // `stop` ends the daemon; jobs go on.
-  DaemonRoutes(JobStore& store, Queue& queue, DaemonFacts facts, std::function<void()> stop)
-      : store_(store), queue_(queue), facts_(std::move(facts)), stop_(std::move(stop)) {}
+  struct Callbacks {
+    std::function<void()> stop;     // ends the daemon; jobs go on
+    std::function<void()> drained;  // no job begins any more
+  };
+  DaemonRoutes(JobStore& store, Queue& queue, DaemonFacts facts, Callbacks callbacks)
+      : store_(store), queue_(queue), facts_(std::move(facts)), callbacks_(std::move(callbacks)) {}
 
   // The router must not outlive this object.
   void add_to(Router& router);
@@ -37,7 +40,7 @@ class DaemonRoutes {
   JobStore& store_;
   Queue& queue_;
   const DaemonFacts facts_;
-  const std::function<void()> stop_;
+  const Callbacks callbacks_;
 };
 
 }  // namespace esper::jobs

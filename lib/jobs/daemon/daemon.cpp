@@ -94,7 +94,8 @@ class Daemon {
                .publish =
                    [this](const Progress& progress) { publish("progress", [&] { return base::to_json(progress); }); }}),
         api_({store_, sweeps_, queue_, progress_}, facts_of(options),
-             {.stop = [this] { stop(); }, .stream_begins = [this] { feed_.wake(); }}),
+             {.daemon = {.stop = [this] { stop(); }, .drained = [this] { publish("daemon", {{"draining", true}}); }},
+              .stream_begins = [this] { feed_.wake(); }}),
         server_(loop_, [this](const http::Request& request) { return answer(request); }),
         signals_(loop_, SIGTERM, SIGINT, SIGCHLD) {}
 

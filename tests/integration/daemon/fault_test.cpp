@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "base/text/child_process.h"
+#include "http/event_reader.h"
 #include "jobs/database/database.h"
 #include "stub_daemon.h"
 
@@ -50,6 +51,20 @@ TEST_CASE("a database that another program holds is refused for now, and one of 
   REQUIRE(daemon.stop() == 0);
   esper::jobs::Database(path).run("PRAGMA user_version = 99");
   CHECK(end_of_start(daemon) == static_cast<int>(ExitCode::kCheckpoint));
+}
+
+TEST_CASE("clients hear that the daemon begins to drain") {
+  StubDaemon daemon;
+  daemon.start();
+  const esper::http::UnixEndpoint endpoint{esper::jobs::socket_of(daemon.options.state_dir)};
+  auto events = esper::http::EventReader::open(endpoint, "/v1/events", 30s);
+  REQUIRE(events);
+  REQUIRE(daemon.ask("POST", "/v1/daemon/drain"));
+  const auto event = events->next(30s);
+  REQUIRE(event);
+  REQUIRE(*event);
+  CHECK((*event)->name == "daemon");
+  CHECK(nlohmann::json::parse((*event)->data) == nlohmann::json{{"draining", true}});
 }
 
 TEST_CASE("of many daemons that start at once for one folder, one lives") {
