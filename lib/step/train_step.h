@@ -33,8 +33,8 @@ using TrainingForward = std::function<torch::Tensor(const torch::Tensor& inputs,
 // that trains in the shadow of the network, which is in no figure of the loss, aggregation over seeds
 // (step/aggregation.h), unscale, global norm, clip, optimizer, averages, metric sums. With fp16 a step whose gradients
 // are not finite changes nothing but the loss scale and the metrics, and of those its loss only where that is finite. A
-// parameter that no forward of the step used stays as it is, with its moments, as in PyTorch. Parts of a microbatch are attributed to
-// seeds together. microbatches: not empty.
+// parameter that no forward of the step used stays as it is, with its moments, as in PyTorch. Parts of a microbatch are
+// attributed to seeds together. microbatches: not empty.
 void train_step(StepState& state, const StepSettings& settings, std::span<const Microbatch> microbatches,
                 const TrainingForward& forward);
 

@@ -156,7 +156,7 @@ bool EpochTrainer::train_up_to(std::int64_t step) {
     if (base::Interrupt::requested() != 0) return false;
     if (run_.progress.safety.skips_step(run_.progress.step)) {
       recorder_.pass_over(microbatches);
-    } else if (train_step(microbatches, steps_left(microbatches))) {
+    } else if (train_step(microbatches, steps_left(microbatches)) || is_stopped_) {
       return false;
     }
     advance_cursor(microbatches);
@@ -187,6 +187,7 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
     } else {
       if (base::fault::hit("tolaria.nan_input")) spoil(microbatches);
       record_failure(train_step(microbatches, steps_left(microbatches)), can_roll_back);
+      if (is_stopped_) record_failure(watch_.look_back(run_.progress.step, When::kNow), can_roll_back);
       if (failure_ || is_stopped_) return std::nullopt;
       for (const auto& microbatch : microbatches) trained.samples += microbatch.inputs.size(0);
     }

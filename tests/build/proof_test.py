@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-root, scratch = map(pathlib.Path, sys.argv[1:])
+root, scratch = (pathlib.Path(path).resolve() for path in sys.argv[1:])
 shutil.rmtree(scratch, ignore_errors=True)
 checkout, stubs = scratch / "a checkout", scratch / "stubs"
 shutil.copytree(root / "scripts", checkout / "scripts")

@@ -13,9 +13,9 @@ namespace esper::tests {
 inline std::vector<step::Microbatch> batches_on(torch::Device device, const LaneCase& c, int count,
                                                 std::uint64_t seed = 3) {
   auto batches = make_batches(c, count, seed);
-  for (auto& [inputs, targets] : batches) {
-    inputs = inputs.to(device);
-    targets = targets.to(device);
+  for (auto& batch : batches) {
+    batch.inputs = batch.inputs.to(device);
+    batch.targets = batch.targets.to(device);
   }
   return batches;
 }

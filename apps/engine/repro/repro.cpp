@@ -44,9 +44,11 @@ std::vector<Microbatch> microbatches_of(const StepBundle& bundle, const std::str
     const auto inputs = tensors.find(fmt::format("batch.{}.inputs", i));
     const auto targets = tensors.find(fmt::format("batch.{}.targets", i));
     if (inputs == tensors.end() || targets == tensors.end()) refuse(path, fmt::format("batch.{} is not whole", i));
-    microbatches.push_back({inputs->second, targets->second});
+    const bool goes_on = i < bundle.facts.goes_on.size() && bundle.facts.goes_on[i];
+    microbatches.push_back({inputs->second, targets->second, goes_on});
   }
-  if (microbatches.empty() || tensors.size() % 2 != 0) refuse(path, "its batch is not whole");
+  const bool is_whole = !microbatches.empty() && tensors.size() % 2 == 0 && !microbatches.front().goes_on;
+  if (!is_whole) refuse(path, "its batch is not whole");
   return microbatches;
 }
 

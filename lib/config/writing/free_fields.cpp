@@ -103,9 +103,9 @@ void erase_free_fields(const RunConfig& config, ordered_json& resolved, FreeAsOf
 std::string free_fields_text() {
   return fmt::format(
       "{} and {}; {} and {} if training and validation data stay the same; {} if the network stays the same; {} if its "
-      "weights stay the same; {} but for its first policy; settings of policies that do not decide; and epochs unless "
-      "a "
-      "cosine schedule (of seeds, too) ends with the run or policy.schedule or growth.deepen has percentages of it",
+      "weights stay the same; {} but for its first policy; settings of policies that do not decide; and epochs "
+      "unless a cosine schedule (of seeds, too) ends with the run or policy.schedule or growth.deepen has percentages "
+      "of it",
       base::joined(kFree), kDevice, base::joined(kDataPaths), kTestPath, base::joined(kHostFiles, " and "), kPolicyFile,
       kEnsemble);
 }

@@ -94,7 +94,7 @@ class Daemon {
                .publish =
                    [this](const Progress& progress) { publish("progress", [&] { return base::to_json(progress); }); }}),
         api_({store_, sweeps_, queue_, progress_}, facts_of(options),
-             {.daemon = {.stop = [this] { stop(); }, .drained = [this] { publish("daemon", {{"draining", true}}); }},
+             {.daemon = {.stop = [this] { stop(); }, .drained = [this] { publish_drain(); }},
               .stream_begins = [this] { feed_.wake(); }}),
         server_(loop_, [this](const http::Request& request) { return answer(request); }),
         signals_(loop_, SIGTERM, SIGINT, SIGCHLD) {}
@@ -168,6 +168,10 @@ class Daemon {
     reports_.answered(request, response, std::chrono::steady_clock::now() - begin);
     reports_.refused(server_.counts());
     return response;
+  }
+
+  void publish_drain() {
+    publish("daemon", [] { return nlohmann::json{{"draining", true}}; });
   }
 
   void publish_job(Job job) {

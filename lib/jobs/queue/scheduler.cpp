@@ -60,12 +60,14 @@ std::vector<Job> Scheduler::startable(const std::vector<Job>& active) {
   for (const Job& job : active) threads -= threads_of(job.needs, capacity);
   // Each job needs a thread: where none is free, only the first ones may begin, in place of others.
   const std::int64_t most = threads > 0 ? kMostLookedAt : kMostLookedAtWhereFull;
-  const std::int64_t at_once = most + static_cast<std::int64_t>(delays_.count());
+  std::int64_t at_once = most + static_cast<std::int64_t>(delays_.count()), read = 0;
   std::vector<Job> ready;
   bool are_more = true;
-  for (std::int64_t read = 0; are_more && std::ssize(ready) < most; read += at_once) {
+  while (are_more && std::ssize(ready) < most) {
     auto jobs = store_.ready(at_once, read);
     are_more = std::ssize(jobs) == at_once;
+    read += at_once;
+    at_once = kMostLookedAt;
     for (Job& job : jobs)
       if (could_begin(job) && std::ssize(ready) < most) ready.push_back(std::move(job));
   }

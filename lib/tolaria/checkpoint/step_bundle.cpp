@@ -31,7 +31,8 @@ json to_json(const StepFacts& facts) {
           {"reason", facts.reason},
           {"learning_rate", facts.learning_rate},
           {"rate_factor", facts.rate_factor},
-          {"lane", facts.lane}};
+          {"lane", facts.lane},
+          {"goes_on", facts.goes_on}};
 }
 
 base::Expected<StepFacts, ReadFailure> read_facts(base::FileSystem& files, const std::string& path) {
@@ -47,7 +48,8 @@ base::Expected<StepFacts, ReadFailure> read_facts(base::FileSystem& files, const
                      saved.at("reason"),
                      saved.at("learning_rate"),
                      saved.at("rate_factor"),
-                     saved.at("lane")};
+                     saved.at("lane"),
+                     saved.value("goes_on", std::vector<bool>())};
   } catch (const json::exception& error) {
     return storage::unreadable("step.json is not understood: " + std::string(error.what()));
   }

@@ -24,6 +24,8 @@ struct StepFacts {
   double learning_rate = 0;  // the run's in this step, times rate_factor
   double rate_factor = 1;    // what it was lowered by
   std::string lane;          // that the step ran in
+  // Microbatch::goes_on of each, step/train_step.h. Empty where none does, as in bundles of earlier versions.
+  std::vector<bool> goes_on;
 };
 
 struct StepBundle {

@@ -56,9 +56,8 @@ std::string hint_of_reading(const config::DataConfig& data) {
     read = "validation columns that are in another order than those of the training file (by their names)";
   if (read.empty()) return {};
   return fmt::format(
-      ". This version reads {} otherwise than earlier ones: a run of one of these on such data goes on with that "
-      "version "
-      "(docs/runbook.md, Data that are read otherwise)",
+      ". This version reads {} otherwise than earlier ones: a run of one of these on such data goes on with "
+      "that version (docs/runbook.md, Data that are read otherwise)",
       read);
 }
 

@@ -46,7 +46,7 @@ struct ReactionLimits {
 ReactionRecord next_reaction(const TrainingFailure& failure, const SafetyRecord& record, const ReactionLimits& limits);
 
 // Whether the run goes on from a checkpoint, composed anew: with networks and lanes of another precision or size of
-// batch, or from before the last epoch. Else the copy in memory is enough.
+// batch, or from before the last epoch. Else the snapshot is enough.
 bool needs_checkpoint(const TrainingFailure& failure, const ReactionRecord& reaction);
 
 }  // namespace esper::tolaria

@@ -54,7 +54,7 @@ class RunSafety {
   // Whether the run goes on from the epoch. One that growing seeds made bad is undone: then metrics and measurements
   // become those of the state before it, without the seeds that are suspected (GoodState::measure_again()).
   EpochCheck check_epoch(const EpochToCheck& epoch);
-  // Carries the policy's commands out, by Growth::end_epoch(), all or nothing.
+  // Discards the snapshot, then carries the policy's commands out, by Growth::end_epoch(), all or nothing.
   EpochEnd grow(const std::function<EpochEnd()>& end_epoch);
   // The epoch is counted and its commands are carried out: from here on the run can roll back to this state, if it is
   // good.

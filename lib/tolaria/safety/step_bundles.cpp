@@ -28,6 +28,12 @@ std::vector<kasmina::NamedTensor> copies_of(std::span<const step::Microbatch> mi
   return copy_to_cpu(batch);
 }
 
+std::vector<bool> marks_of(std::span<const step::Microbatch> microbatches) {
+  std::vector<bool> marks;
+  for (const auto& microbatch : microbatches) marks.push_back(microbatch.goes_on);
+  return marks;
+}
+
 }  // namespace
 
 StepBundles::StepBundles(base::FileSystem& files, std::string run_folder, const RunFacts& facts,
@@ -55,10 +61,10 @@ void StepBundles::keep(const TrainingFailure& failure, std::span<const step::Mic
   try {
     if (!has_room_for(failure.step)) return;
     const double factor = progress_.safety.rate_factor(failure.step);
-    kept_ =
-        Kept{{facts_.run_id, failure.step, progress_.epoch + 1, progress_.batch, facts_.batches_per_epoch,
-              failure.reason, facts_.learning_rate(failure.step) * factor, factor, std::string(base::name_of(lane))},
-             copies_of(microbatches)};
+    kept_ = Kept{
+        {facts_.run_id, failure.step, progress_.epoch + 1, progress_.batch, facts_.batches_per_epoch, failure.reason,
+         facts_.learning_rate(failure.step) * factor, factor, std::string(base::name_of(lane)), marks_of(microbatches)},
+        copies_of(microbatches)};
   } catch (const std::exception& error) {
     outbox_.emit(event("tolaria.bundle_failed"_event, Level::kWarning,
                        {{"step", std::to_string(failure.step)}, {"reason", error.what()}}));

@@ -20,7 +20,7 @@ StepBundle small_bundle() {
   StepBundle bundle{small_image(2), {}, {}};
   bundle.batch = {{"batch.0.inputs", at::full({4, 2}, std::numeric_limits<double>::quiet_NaN(), torch::kFloat32)},
                   {"batch.0.targets", at::arange(4)}};
-  bundle.facts = {"run", 37, 3, 5, 8, "batch.0.inputs is not finite", 0.0125, 0.25, "replay"};
+  bundle.facts = {"run", 37, 3, 5, 8, "batch.0.inputs is not finite", 0.0125, 0.25, "replay", {false, true}};
   return bundle;
 }
 
@@ -40,6 +40,7 @@ TEST_CASE("a bundle is read as it was written, NaN and odd bytes of its reason i
   CHECK(read->facts.learning_rate == 0.0125);
   CHECK(read->facts.rate_factor == 0.25);
   CHECK(read->facts.lane == "replay");
+  CHECK(read->facts.goes_on == std::vector{false, true});
   CHECK_THAT(read->facts.reason, ContainsSubstring("is not UTF-8"));
   REQUIRE(read->batch.size() == 2);
   for (const auto& [id, tensor] : read->batch) {
