@@ -39,7 +39,9 @@ class FailingAllocator final : public at::Allocator {
   void copy_data(void* to, const void* from, std::size_t bytes) const override { real_->copy_data(to, from, bytes); }
 
  private:
-  FailingAllocator() : real_(at::GetCPUAllocator()) { at::SetCPUAllocator(this); }
+  // Whichever is installed last is above the others of this priority, and asks them.
+  static constexpr std::uint8_t kPriority = 200;
+  FailingAllocator() : real_(at::GetCPUAllocator()) { at::SetCPUAllocator(this, kPriority); }
 
   at::Allocator* real_;
   std::atomic<std::int64_t> left_{0};  // 0: nothing is to fail; -1: it has

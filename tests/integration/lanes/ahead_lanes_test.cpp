@@ -220,6 +220,8 @@ TEST_CASE("a signal while a resumed run compiles a recorded program again ends i
   const auto called = room.path / "called";
   const auto compile_service = room.new_compile_service();
   Resumed stopped(room, whole, checkpoint, *compile_service);
+  const auto batches = make_batches(stopped.c, 1);
+  const auto before = copies_of(*stopped.model);
   {
     const Compiler hangs(room, "touch " + called.string() + "; sleep 3000");
     base::Interrupt interrupt;
@@ -231,14 +233,14 @@ TEST_CASE("a signal while a resumed run compiles a recorded program again ends i
       }
       ::kill(::getpid(), SIGTERM);
     });
-    CHECK_FALSE(stopped.runner->step(make_batches(stopped.c, 1), {stopped.number, 1000}));
+    CHECK_FALSE(stopped.runner->step(batches, {stopped.number, 1000}));
     sender.request_stop();
     sender.join();
     CHECK(base::Interrupt::requested() == SIGTERM);
   }
   CHECK(stopped.count_events("tolaria.lane_refused") == 0);
   CHECK(stopped.records.empty());
-  CHECK(first_difference(checkpoint, copies_of(*stopped.model)) == "");
+  CHECK(first_difference(before, copies_of(*stopped.model)) == "");
   Resumed resumed(room, whole, checkpoint, persistent_compile_service());
   check_goes_on_as(whole, resumed);
 }

@@ -270,7 +270,7 @@ TEST_CASE(
   CHECK_THAT(refused("/v1/jobs", "sweep", "0"), ContainsSubstring("sweep: needs a whole number from 1 on"));
   CHECK_THAT(refused("/v1/jobs", "state", "red"), ContainsSubstring("state: needs names of states"));
   CHECK_THAT(refused("/v1/jobs", "colour", "red"),
-             ContainsSubstring("unknown parameter: colour; known: state, name, sweep, limit"));
+             ContainsSubstring("unknown parameter: colour; known: state, name, sweep, order, limit"));
   CHECK_THAT(refused("/v1/audit", "limit", "10001"), ContainsSubstring("limit: needs a whole number from 1 to 10000"));
   CHECK_THAT(refused("/v1/audit", "after", "-1"), ContainsSubstring("after: needs a whole number from 0 on"));
   CHECK_THAT(refused("/v1/audit", "x", "1"), ContainsSubstring("unknown parameter: x; known: after, limit"));

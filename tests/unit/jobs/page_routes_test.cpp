@@ -113,8 +113,9 @@ TEST_CASE("its schemas have the members and values that the daemon reads and wri
 
 TEST_CASE("its orders of lists are those that the daemon takes") {
   Names orders;
-  for (const auto& parameter : document()["paths"]["/v1/jobs"]["get"]["parameters"])
-    if (parameter["name"] == "order") orders = parameter["schema"]["enum"].get<Names>();
+  const json described = document();
+  for (const auto& parameter : described.at("paths").at("/v1/jobs").at("get").at("parameters"))
+    if (parameter.at("name") == "order") orders = parameter.at("schema").at("enum").get<Names>();
   CHECK(orders == values_of<jobs::JobOrder>());
 }
 
