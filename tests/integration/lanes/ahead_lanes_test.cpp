@@ -124,6 +124,29 @@ void check_goes_on_as(const GrowingPrepared& whole, Resumed& resumed) {
   CHECK(first_difference(copies_of(*whole.model), copies_of(*resumed.model)) == "");
 }
 
+// Returns the state right after the germination, and leaves the records of then, as a run has them that was killed
+// there.
+std::map<std::string, torch::Tensor> train_past_germination(GrowingPrepared& whole) {
+  whole.steps(5);
+  grow(whole);
+  auto checkpoint = copies_of(*whole.model);
+  const std::vector<std::string> records = whole.records;
+  whole.steps(6);
+  whole.records = records;
+  return checkpoint;
+}
+
+// SIGTERM to this process once the file is there, unless the thread is to end before.
+std::jthread terminate_when_there(const std::filesystem::path& file) {
+  return std::jthread([file](const std::stop_token& ended) {
+    while (!std::filesystem::exists(file)) {
+      if (ended.stop_requested()) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    ::kill(::getpid(), SIGTERM);
+  });
+}
+
 // The program that the host's steps are.
 program::Program host_program() {
   GrowingModel host(small_growing());
@@ -151,12 +174,7 @@ TEST_CASE("a run resumed right after a germination in lane compiled has the bits
   at::set_num_threads(1);
   const LaneRoom room;
   GrowingPrepared whole(Lane::kCompiled, &persistent_compile_service(), small_growing());
-  whole.steps(5);
-  grow(whole);
-  const auto checkpoint = copies_of(*whole.model);
-  const std::vector<std::string> records = whole.records;
-  whole.steps(6);
-  whole.records = records;
+  const auto checkpoint = train_past_germination(whole);
   // Also where the cache does not have the program: it was emptied since.
   for (program::CompileService* compile_service : {&persistent_compile_service(), &room.compile_service()}) {
     Resumed resumed(room, whole, checkpoint, *compile_service);
@@ -185,13 +203,7 @@ TEST_CASE(
     const Compiler hangs(room, "touch " + called.string() + "; sleep 3000");
     base::Interrupt interrupt;
     interrupt.begin_saving();
-    std::jthread sender([&](const std::stop_token& ended) {
-      while (!std::filesystem::exists(called)) {
-        if (ended.stop_requested()) return;  // the wait is over, and nobody compiled
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      }
-      ::kill(::getpid(), SIGTERM);
-    });
+    std::jthread sender = terminate_when_there(called);
     grow(stopped);
     sender.request_stop();
     sender.join();
@@ -210,12 +222,7 @@ TEST_CASE("a signal while a resumed run compiles a recorded program again ends i
   at::set_num_threads(1);
   const LaneRoom room;
   GrowingPrepared whole(Lane::kCompiled, &persistent_compile_service(), small_growing());
-  whole.steps(5);
-  grow(whole);
-  const auto checkpoint = copies_of(*whole.model);
-  const std::vector<std::string> records = whole.records;
-  whole.steps(6);
-  whole.records = records;
+  const auto checkpoint = train_past_germination(whole);
 
   const auto called = room.path / "called";
   const auto compile_service = room.new_compile_service();
@@ -226,13 +233,7 @@ TEST_CASE("a signal while a resumed run compiles a recorded program again ends i
     const Compiler hangs(room, "touch " + called.string() + "; sleep 3000");
     base::Interrupt interrupt;
     interrupt.begin_saving();
-    std::jthread sender([&](const std::stop_token& ended) {
-      while (!std::filesystem::exists(called)) {
-        if (ended.stop_requested()) return;
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
-      }
-      ::kill(::getpid(), SIGTERM);
-    });
+    std::jthread sender = terminate_when_there(called);
     CHECK_FALSE(stopped.runner->step(batches, {stopped.number, 1000}));
     sender.request_stop();
     sender.join();

@@ -6,12 +6,8 @@
 #include <fstream>
 
 #include "config/yaml/yaml_document.h"
-#include "jobs/api/audit_routes.h"
-#include "jobs/api/job_routes.h"
-#include "jobs/api/sweep_routes.h"
-#include "jobs/database/schema.h"
 #include "storage/real_file_system.h"
-#include "support/temporary_folder.h"
+#include "support/queue_routes.h"
 
 namespace esper::test::edit_routes_test {
 
@@ -22,35 +18,7 @@ using nlohmann::json;
 
 namespace {
 
-// A queue whose loop does not run: no job begins.
-struct Routes {
-  test::TemporaryFolder folder;
-  boost::asio::io_context loop;
-  JobStore store{open_database(folder / "jobs.db")};
-  Sweeps sweeps{store};
-  QueueSetup setup{.attempts = {folder / "jobs", "/bin/false", {}, 1 << 20}, .restarts = {}, .scheduler = {}};
-  Queue queue{loop, store, sweeps, setup, [](const Job&) {}};
-  JobRoutes job_routes{store, queue};
-  EditRoutes edit_routes{store, queue};
-  SweepRoutes sweep_routes{store, sweeps, queue};
-  Router router;
-
-  Routes() {
-    job_routes.add_to(router);
-    edit_routes.add_to(router);
-    sweep_routes.add_to(router);
-    add_audit_routes(router, store);
-  }
-  http::Response ask(const std::string& method, const std::string& path, const json& body = nullptr,
-                     std::map<std::string, std::string> query = {}) {
-    http::Request request;
-    request.method = method;
-    request.path = path;
-    request.query = std::move(query);
-    request.peer = {.is_local = true, .uid = 1234};
-    if (!body.is_null()) request.body = body.dump();
-    return router.answer(request);
-  }
+struct Routes : QueueRoutes {
   json submission() const {
     return {{"name", "digits"}, {"folder", "/"}, {"runs_dir", "/nowhere"}, {"config", "seed: 1\nepochs: 3\n"}};
   }

@@ -3,9 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "jobs/api/sweep_routes.h"
-#include "jobs/database/schema.h"
-#include "support/temporary_folder.h"
+#include "support/queue_routes.h"
 
 namespace esper::test::job_routes_test {
 
@@ -16,31 +14,7 @@ using nlohmann::json;
 
 namespace {
 
-struct Routes {
-  test::TemporaryFolder folder;
-  boost::asio::io_context loop;
-  JobStore store{open_database(folder / "jobs.db")};
-  Sweeps sweeps{store};
-  std::vector<Job> changed;  // what clients hear of
-  QueueSetup setup{.attempts = {folder / "jobs", "/bin/false", {}, 1 << 20}, .restarts = {}, .scheduler = {}};
-  Queue queue{loop, store, sweeps, setup, [this](const Job& job) { changed.push_back(job); }};
-  JobRoutes job_routes{store, queue};
-  SweepRoutes sweep_routes{store, sweeps, queue};
-  Router router;
-
-  Routes() {
-    job_routes.add_to(router);
-    sweep_routes.add_to(router);
-  }
-  http::Response ask(const std::string& method, const std::string& path, const json& body = nullptr,
-                     std::map<std::string, std::string> query = {}) {
-    http::Request request;
-    request.method = method;
-    request.path = path;
-    request.query = std::move(query);
-    if (!body.is_null()) request.body = body.dump();
-    return router.answer(request);
-  }
+struct Routes : QueueRoutes {
   void submit(std::int64_t priority) {
     const json body{
         {"name", "digits"}, {"folder", "/"},       {"runs_dir", folder / "runs"}, {"config", "seed: 1\nepochs: 3\n"},
