@@ -12,7 +12,7 @@
 #include "engine/end_in_time.h"
 #include "engine/known_error.h"
 #include "engine/stall_report.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "nissa/log.h"
 #include "tolaria/evaluation/averaged_model.h"
 

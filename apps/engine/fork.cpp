@@ -17,7 +17,7 @@
 #include "engine/policy/policy.h"
 #include "engine/trusted_programs.h"
 #include "engine/workbench.h"
-#include "history/run_history.h"
+#include "history/growth/run_history.h"
 #include "history/setting_change.h"
 #include "kasmina/host/host_package.h"
 #include "kasmina/slot/topology.h"

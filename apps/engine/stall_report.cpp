@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "nissa/log.h"
 
 namespace esper::engine {

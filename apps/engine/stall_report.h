@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "config/safety_config.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 #include "tolaria/safety/watchdog.h"
 
 namespace esper::engine {

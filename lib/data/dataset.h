@@ -11,7 +11,7 @@
 #include "data/files/table_encoding.h"
 #include "data/readers/test_part.h"
 #include "data/standardization.h"
-#include "leyline/sample_shape.h"
+#include "leyline/blueprint/sample_shape.h"
 
 namespace esper::data {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "leyline/sample_shape.h"
+#include "leyline/blueprint/sample_shape.h"
 
 namespace esper::data {
 

@@ -15,7 +15,7 @@
 #include "config/loading/section_reader.h"
 #include "config/yaml/yaml_document.h"
 #include "drill/fault_points.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::drill {
 namespace {

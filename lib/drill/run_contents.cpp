@@ -10,7 +10,7 @@
 #include "base/parse_number.h"
 #include "base/text/json_struct.h"
 #include "drill/training_plan.h"
-#include "history/jsonl_reader.h"
+#include "history/telemetry/jsonl_reader.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
 

@@ -15,7 +15,7 @@
 #include "drill/killed_training.h"
 #include "drill/run_comparison.h"
 #include "drill/training_process.h"
-#include "history/jsonl_reader.h"
+#include "history/telemetry/jsonl_reader.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
 

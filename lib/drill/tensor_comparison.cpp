@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "storage/real_file_system.h"
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 
 namespace esper::drill {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "history/checkpoint_list.h"
+#include "history/growth/checkpoint_list.h"
 
 namespace esper::drill {
 

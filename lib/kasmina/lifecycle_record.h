@@ -1,7 +1,7 @@
 #pragma once
 // Seed events as records of the run's journal. Any thread.
 
-#include "history/growth_record.h"
+#include "history/growth/growth_record.h"
 #include "kasmina/slot/lifecycle_event.h"
 
 namespace esper::kasmina {

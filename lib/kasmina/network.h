@@ -26,7 +26,7 @@
 #include "kasmina/tensor/mode.h"
 #include "kasmina/tensor/parameter_group.h"
 #include "leyline/command.h"
-#include "leyline/sample_shape.h"
+#include "leyline/blueprint/sample_shape.h"
 
 namespace esper::kasmina {
 

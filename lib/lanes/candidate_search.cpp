@@ -9,7 +9,7 @@
 #include "lanes/shape/adoption_report.h"
 #include "lanes/shape/compile_cost.h"
 #include "lanes/shape/uncompiled_lane.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::lanes {
 

@@ -6,7 +6,7 @@
 
 #include "base/fault.h"
 #include "lanes/lane/failure_text.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::lanes {
 namespace {

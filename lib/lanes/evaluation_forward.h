@@ -15,7 +15,7 @@
 #include "lanes/lane/graph_capture.h"
 #include "lanes/lane/lane_figures.h"
 #include "lanes/lane/replayed_forward.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 #include "step/model.h"
 
 namespace esper::lanes {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "config/step_config.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 #include "program/compile_service.h"
 #include "step/model.h"
 #include "step/train_step.h"

@@ -9,7 +9,7 @@
 #include "lanes/lane/failure_text.h"
 #include "lanes/structure/structure.h"
 #include "lanes/structure_swap.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::lanes {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "leyline/block_state.h"
-#include "leyline/feature_shape.h"
+#include "leyline/blueprint/feature_shape.h"
 #include "leyline/seed.h"
 #include "leyline/validation_change.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/parse_number.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::nissa {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/text/text_outlet.h"
 #include "leyline/progress.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 #include "nissa/console_text.h"
 #include "nissa/progress_bar.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/text/printable.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::nissa {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "leyline/progress.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 
 namespace esper::nissa {
 

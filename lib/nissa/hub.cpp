@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "nissa/log.h"
 #include "nissa/signal_free_thread.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/quantity.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 
 namespace esper::nissa {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 
 namespace esper::nissa {
 

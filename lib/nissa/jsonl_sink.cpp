@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/text/timed_write.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "nissa/json_line.h"
 #include "nissa/log.h"
 

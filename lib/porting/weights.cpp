@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "kasmina/tensor/stored_tensor.h"
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 
 namespace esper::porting {
 namespace {

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <set>
 
-#include "history/checkpoint_list.h"
+#include "history/growth/checkpoint_list.h"
 #include "storage/confined_file_system.h"
 #include "storage/folder_walk.h"
 

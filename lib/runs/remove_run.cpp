@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "history/checkpoint_list.h"
+#include "history/growth/checkpoint_list.h"
 #include "runs/find_runs.h"
 #include "runs/run_stamp.h"
 #include "storage/atomic_publish.h"

@@ -3,7 +3,7 @@
 #include "base/text/json_fields.h"
 #include "base/text/printable.h"
 #include "config/training_config.h"
-#include "history/checkpoint_list.h"
+#include "history/growth/checkpoint_list.h"
 
 namespace esper::runs {
 namespace {

@@ -8,11 +8,11 @@
 #include "config/facts/metric_facts.h"
 #include "config/run_config.h"
 #include "config/yaml/yaml_document.h"
-#include "history/checkpoint_list.h"
+#include "history/growth/checkpoint_list.h"
 #include "runs/config_text.h"
 #include "runs/run_stamp.h"
 #include "storage/confined_file_system.h"
-#include "storage/journal.h"
+#include "storage/journal/journal.h"
 #include "storage/numbered_name.h"
 
 namespace esper::runs {

@@ -5,8 +5,8 @@
 #include "base/parse_number.h"
 #include "base/text/json_fields.h"
 #include "config/training_config.h"
-#include "history/thin_line.h"
-#include "leyline/telemetry.h"
+#include "history/telemetry/thin_line.h"
+#include "leyline/telemetry/telemetry.h"
 #include "runs/moment.h"
 
 namespace esper::runs {

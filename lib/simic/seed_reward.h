@@ -1,7 +1,7 @@
 #pragma once
 // The total reward of a seed while it grows, from its receipt. Any thread.
 
-#include "history/receipt.h"
+#include "history/receipt/receipt.h"
 
 namespace esper::simic {
 

@@ -10,7 +10,7 @@
 #include "base/expected.h"
 #include "config/run_config.h"
 #include "kasmina/network.h"
-#include "leyline/sample_shape.h"
+#include "leyline/blueprint/sample_shape.h"
 #include "step/step_state.h"
 #include "step/train_step.h"
 

@@ -7,7 +7,7 @@
 
 #include "base/names.h"
 #include "base/text/joined.h"
-#include "leyline/blueprint_name.h"
+#include "leyline/blueprint/blueprint_name.h"
 
 namespace esper::tamiyo {
 

@@ -11,7 +11,7 @@
 
 #include "base/statistics.h"
 #include "kasmina/network/network_stacked.h"
-#include "support/grown_network.h"
+#include "support/models/grown_network.h"
 #include "tolaria/evaluation/stacked_validation.h"
 
 namespace {

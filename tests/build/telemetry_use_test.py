@@ -1,4 +1,4 @@
-"""A name is in lib/leyline/telemetry_table.h exactly if code in lib/ or apps/ reports it, as a metric or as an event. To look a
+"""A name is in lib/leyline/telemetry/telemetry_table.h exactly if code in lib/ or apps/ reports it, as a metric or as an event. To look a
 name up in a packet, with .name() or value_of(), is not to report it. docs/runbook.md has each event of level warning and above."""
 import pathlib
 import re
@@ -48,8 +48,8 @@ assert both == ["a.new (metric) is reported, but not in the table"], both
 
 root = pathlib.Path(sys.argv[1])
 files = sorted(path for room in ("lib", "apps") for path in (root / room).rglob("*") if path.suffix in SUFFIXES)
-wrong = differences((root / "lib/leyline/telemetry_table.h").read_text(), [path.read_text() for path in files])
-assert len(files) > 100 and len(names_in_table((root / "lib/leyline/telemetry_table.h").read_text())) > 100, files
+wrong = differences((root / "lib/leyline/telemetry/telemetry_table.h").read_text(), [path.read_text() for path in files])
+assert len(files) > 100 and len(names_in_table((root / "lib/leyline/telemetry/telemetry_table.h").read_text())) > 100, files
 assert not wrong, "\n" + "\n".join(wrong)
 
 CALLS = 'event("a.bad"_event, Level::kWarning, {}); event("a.worse"_event, is_last ? Level::kInfo : Level::kError); event("a.fine"_event, Level::kInfo, {}); event("b"_event)'

@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "fuzz/fuzzing.h"
-#include "storage/journal.h"
-#include "support/faulty_file_system.h"
+#include "storage/journal/journal.h"
+#include "support/faults/faulty_file_system.h"
 
 namespace esper::fuzz {
 

@@ -5,10 +5,10 @@
 
 #include "base/error.h"
 #include "fuzz/fuzzing.h"
-#include "history/jsonl_reader.h"
-#include "history/packet_reader.h"
-#include "history/telemetry_names.h"
-#include "leyline/telemetry.h"
+#include "history/telemetry/jsonl_reader.h"
+#include "history/telemetry/packet_reader.h"
+#include "history/telemetry/telemetry_names.h"
+#include "leyline/telemetry/telemetry.h"
 #include "nissa/json_line.h"
 #include "support/temporary_folder.h"
 

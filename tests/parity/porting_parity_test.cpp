@@ -15,7 +15,7 @@
 #include "porting/weights.h"
 #include "storage/atomic_publish.h"
 #include "storage/real_file_system.h"
-#include "support/grown_network.h"
+#include "support/models/grown_network.h"
 #include "support/process.h"
 #include "support/temporary_folder.h"
 

@@ -1,6 +1,6 @@
 // Files between this reader and writer and the Python package `safetensors`, both ways, every type.
 
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 
 #include <fcntl.h>
 #include <poll.h>

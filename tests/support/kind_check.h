@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::test {
 

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 
 namespace esper::test {
 

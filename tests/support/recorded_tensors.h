@@ -9,7 +9,7 @@
 #include <string>
 
 #include "storage/real_file_system.h"
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 
 namespace esper::test {
 

@@ -7,8 +7,8 @@
 
 #include "device/rng.h"
 #include "storage/file_tools.h"
-#include "storage/journal.h"
-#include "support/step_fixture.h"
+#include "storage/journal/journal.h"
+#include "support/models/step_fixture.h"
 
 namespace esper::test {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/interrupt.h"
-#include "support/faulty_file_system.h"
+#include "support/faults/faulty_file_system.h"
 #include "support/kind_check.h"
 #include "support/memory_sink.h"
 #include "support/scripted_controller.h"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "history/jsonl_reader.h"
-#include "leyline/telemetry.h"
+#include "history/telemetry/jsonl_reader.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::test {
 

@@ -2,7 +2,7 @@
 
 #include "config/writing/write.h"
 #include "engine/composition.h"
-#include "history/jsonl_reader.h"
+#include "history/telemetry/jsonl_reader.h"
 #include "storage/real_file_system.h"
 #include "tolaria/epoch_loop.h"
 #include "tolaria/run/training_identity.h"

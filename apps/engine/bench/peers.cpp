@@ -15,7 +15,7 @@
 #include "embedded_peer.h"
 #include "engine/bench/compute_settings.h"
 #include "step/step_metrics.h"
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 
 namespace esper::engine::bench {
 namespace {

@@ -12,7 +12,7 @@
 #include "engine/bench/workload.h"
 #include "engine/python/find_python.h"
 #include "engine/python/json_process.h"
-#include "storage/tensor_view.h"
+#include "storage/safetensors/tensor_view.h"
 
 namespace esper::engine::bench {
 

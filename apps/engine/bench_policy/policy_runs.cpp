@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "engine/bench/growth.h"
+#include "engine/bench/growth/growth.h"
 #include "engine/bench/progress.h"
 #include "engine/bench/report.h"
 #include "storage/real_file_system.h"

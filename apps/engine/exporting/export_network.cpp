@@ -7,7 +7,7 @@
 
 #include "base/names.h"
 #include "base/text/json_fields.h"
-#include "history/receipt.h"
+#include "history/receipt/receipt.h"
 #include "kasmina/network/network_forward.h"
 #include "porting/example.h"
 #include "porting/python/python_file.h"

@@ -18,7 +18,7 @@
 #include "kasmina/tensor/stored_tensor.h"
 #include "storage/moved_away.h"
 #include "storage/real_file_system.h"
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 
 namespace esper::engine {
 namespace {

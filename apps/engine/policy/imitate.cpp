@@ -19,7 +19,7 @@
 #include "engine/commands.h"
 #include "engine/policy/figures.h"
 #include "engine/policy/logged_policies.h"
-#include "history/decision_log.h"
+#include "history/growth/decision_log.h"
 #include "nissa/console_sink.h"
 #include "nissa/progress_bar.h"
 #include "simic/imitation/agreement.h"

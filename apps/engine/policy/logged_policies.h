@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "config/run_config.h"
-#include "history/decision_log.h"
+#include "history/growth/decision_log.h"
 #include "leyline/controller.h"
 
 namespace esper::engine {

@@ -9,7 +9,7 @@
 #include "base/text/standard_output.h"
 #include "engine/commands.h"
 #include "engine/policy/logged_policies.h"
-#include "history/decision_log.h"
+#include "history/growth/decision_log.h"
 #include "tamiyo/service/service_settings.h"
 
 namespace esper::engine {

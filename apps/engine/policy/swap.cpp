@@ -12,7 +12,7 @@
 #include "engine/policy/logged_policies.h"
 #include "engine/policy/make_controller.h"
 #include "engine/trusted_programs.h"
-#include "history/decision_log.h"
+#include "history/growth/decision_log.h"
 #include "leyline/command_summary.h"
 #include "tamiyo/service/replay.h"
 

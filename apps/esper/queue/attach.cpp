@@ -22,7 +22,7 @@
 #include "esper/queue/quit_on_interrupt.h"
 #include "esper/queue/telemetry_follower.h"
 #include "jobs/job/job_states.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "nissa/console_sink.h"
 
 namespace esper {

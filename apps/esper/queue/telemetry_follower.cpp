@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/text/json_struct.h"
-#include "history/packet_reader.h"
-#include "leyline/telemetry.h"
+#include "history/telemetry/packet_reader.h"
+#include "leyline/telemetry/telemetry.h"
 #include "nissa/telemetry_files.h"
 
 namespace esper {

@@ -7,7 +7,7 @@
 
 #include "base/descriptor.h"
 #include "base/quantity.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 
 namespace esper {
 

@@ -6,7 +6,7 @@
 
 #include "config/data_config.h"
 #include "config/task.h"
-#include "leyline/sample_shape.h"
+#include "leyline/blueprint/sample_shape.h"
 
 namespace esper::config {
 

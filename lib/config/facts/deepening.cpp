@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "config/facts/data_facts.h"
-#include "leyline/blueprint_name.h"
-#include "leyline/blueprint_table.h"
+#include "leyline/blueprint/blueprint_name.h"
+#include "leyline/blueprint/blueprint_table.h"
 
 namespace esper::config {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/expected.h"
-#include "leyline/feature_shape.h"
+#include "leyline/blueprint/feature_shape.h"
 
 namespace esper::config {
 

@@ -6,9 +6,9 @@
 
 #include "config/facts/deepening.h"
 #include "config/facts/slot_geometry.h"
-#include "leyline/blueprint_name.h"
-#include "leyline/blueprint_sizes.h"
-#include "leyline/blueprint_table.h"
+#include "leyline/blueprint/blueprint_name.h"
+#include "leyline/blueprint/blueprint_sizes.h"
+#include "leyline/blueprint/blueprint_table.h"
 
 namespace esper::config {
 namespace {

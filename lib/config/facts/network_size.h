@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "config/run_config.h"
-#include "leyline/sample_shape.h"
+#include "leyline/blueprint/sample_shape.h"
 
 namespace esper::config {
 

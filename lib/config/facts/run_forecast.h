@@ -6,7 +6,7 @@
 
 #include "config/facts/estimate.h"
 #include "config/run_config.h"
-#include "leyline/sample_shape.h"
+#include "leyline/blueprint/sample_shape.h"
 
 namespace esper::config {
 

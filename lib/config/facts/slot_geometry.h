@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "config/host_config.h"
-#include "leyline/feature_shape.h"
-#include "leyline/sample_shape.h"
+#include "leyline/blueprint/feature_shape.h"
+#include "leyline/blueprint/sample_shape.h"
 
 namespace esper::config {
 

@@ -8,7 +8,7 @@
 #include "config/facts/data_facts.h"
 #include "config/facts/deepening.h"
 #include "config/rules/rules.h"
-#include "leyline/blueprint_table.h"
+#include "leyline/blueprint/blueprint_table.h"
 
 namespace esper::config {
 

@@ -15,8 +15,8 @@
 #include "config/facts/exported_host.h"
 #include "config/facts/slot_geometry.h"
 #include "config/rules/rules.h"
-#include "leyline/blueprint_name.h"
-#include "leyline/blueprint_table.h"
+#include "leyline/blueprint/blueprint_name.h"
+#include "leyline/blueprint/blueprint_table.h"
 #include "leyline/slot_id.h"
 
 namespace esper::config {

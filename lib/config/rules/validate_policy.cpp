@@ -10,8 +10,8 @@
 #include "base/text/printable.h"
 #include "config/facts/slot_geometry.h"
 #include "config/rules/rules.h"
-#include "leyline/blueprint_name.h"
-#include "leyline/blueprint_table.h"
+#include "leyline/blueprint/blueprint_name.h"
+#include "leyline/blueprint/blueprint_table.h"
 
 namespace esper::config {
 

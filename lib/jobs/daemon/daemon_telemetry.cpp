@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/names.h"
 #include "jobs/job/job_states.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::jobs {
 

@@ -12,7 +12,7 @@
 #include "base/quantity.h"
 #include "http/server.h"
 #include "jobs/daemon/job_census.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 
 namespace esper::jobs {
 

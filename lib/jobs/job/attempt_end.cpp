@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/text/joined.h"
-#include "history/checkpoint_list.h"
+#include "history/growth/checkpoint_list.h"
 
 namespace esper::jobs {
 namespace {

@@ -7,9 +7,9 @@
 #include "base/text/json_fields.h"
 #include "base/text/printable.h"
 #include "config/training_config.h"
-#include "history/thin_line.h"
+#include "history/telemetry/thin_line.h"
 #include "leyline/seed.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::jobs {
 namespace {

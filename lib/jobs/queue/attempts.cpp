@@ -15,7 +15,7 @@
 #include "base/signal_point.h"
 #include "base/text/child_process.h"
 #include "base/text/joined.h"
-#include "history/checkpoint_list.h"
+#include "history/growth/checkpoint_list.h"
 #include "jobs/job/run_folder.h"
 #include "jobs/process/log_files.h"
 #include "jobs/process/shim.h"

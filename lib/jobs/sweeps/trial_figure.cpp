@@ -9,7 +9,7 @@
 
 #include "base/file_system.h"
 #include "base/names.h"
-#include "history/checkpoint_list.h"
+#include "history/growth/checkpoint_list.h"
 #include "jobs/job/attempt_end.h"
 #include "nissa/log.h"
 #include "runs/run_files.h"

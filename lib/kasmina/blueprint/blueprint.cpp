@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "kasmina/blueprint/families.h"
-#include "leyline/blueprint_name.h"
+#include "leyline/blueprint/blueprint_name.h"
 
 namespace esper::kasmina {
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-// The modules of the catalogue (leyline/blueprint_table.h), each with its builder. Training thread.
+// The modules of the catalogue (leyline/blueprint/blueprint_table.h), each with its builder. Training thread.
 
 #include <torch/types.h>
 
@@ -11,7 +11,7 @@
 
 #include "base/expected.h"
 #include "kasmina/host/host.h"
-#include "leyline/blueprint_table.h"
+#include "leyline/blueprint/blueprint_table.h"
 
 namespace esper::kasmina {
 

@@ -3,7 +3,7 @@
 #include <ATen/ops/relu.h>
 
 #include "kasmina/blueprint/families.h"
-#include "leyline/blueprint_sizes.h"
+#include "leyline/blueprint/blueprint_sizes.h"
 
 namespace esper::kasmina {
 namespace {

@@ -7,7 +7,7 @@
 #include <ATen/ops/tanh.h>
 
 #include "kasmina/blueprint/families.h"
-#include "leyline/blueprint_sizes.h"
+#include "leyline/blueprint/blueprint_sizes.h"
 
 namespace esper::kasmina {
 namespace {

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "kasmina/blueprint/families.h"
-#include "leyline/blueprint_sizes.h"
+#include "leyline/blueprint/blueprint_sizes.h"
 
 namespace esper::kasmina {
 namespace {

@@ -19,7 +19,7 @@
 #include "storage/file_tools.h"
 #include "storage/published_folder.h"
 #include "storage/real_file_system.h"
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 
 namespace esper::kasmina {
 namespace {

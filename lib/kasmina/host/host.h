@@ -13,8 +13,8 @@
 #include "config/host_config.h"
 #include "kasmina/tensor/mode.h"
 #include "kasmina/tensor/tensor_table.h"
-#include "leyline/feature_shape.h"
-#include "leyline/sample_shape.h"
+#include "leyline/blueprint/feature_shape.h"
+#include "leyline/blueprint/sample_shape.h"
 
 namespace esper::kasmina {
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "kasmina/tensor/stored_tensor.h"
 #include "storage/real_file_system.h"
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 
 namespace esper::kasmina {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "kasmina/host/hosts.h"
 #include "kasmina/tensor/layers.h"
-#include "leyline/blueprint_sizes.h"
+#include "leyline/blueprint/blueprint_sizes.h"
 
 namespace esper::kasmina {
 namespace {

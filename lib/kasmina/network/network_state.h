@@ -15,7 +15,7 @@
 #include "kasmina/host/host.h"
 #include "kasmina/slot/slot.h"
 #include "kasmina/tensor/ownership.h"
-#include "leyline/sample_shape.h"
+#include "leyline/blueprint/sample_shape.h"
 
 namespace esper::kasmina {
 

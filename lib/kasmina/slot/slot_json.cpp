@@ -9,7 +9,7 @@
 #include "base/statistics.h"
 #include "base/text/json_fields.h"
 #include "kasmina/seed/widening.h"
-#include "leyline/blueprint_table.h"
+#include "leyline/blueprint/blueprint_table.h"
 
 namespace esper::kasmina {
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text/joined.h"
 #include "kasmina/slot/slot_json.h"
-#include "leyline/blueprint_table.h"
+#include "leyline/blueprint/blueprint_table.h"
 
 namespace esper::kasmina {
 

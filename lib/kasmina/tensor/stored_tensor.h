@@ -3,7 +3,7 @@
 
 #include "base/expected.h"
 #include "kasmina/tensor/tensor_table.h"
-#include "storage/tensor_view.h"
+#include "storage/safetensors/tensor_view.h"
 
 namespace esper::kasmina {
 

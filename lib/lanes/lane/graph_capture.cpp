@@ -4,7 +4,7 @@
 
 #include "base/fault.h"
 #include "device/out_of_memory.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::lanes {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "lanes/lane/graphed_step.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 
 namespace esper::lanes {
 

@@ -2,7 +2,7 @@
 
 #include "base/names.h"
 #include "base/text/rounding.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::lanes {
 namespace {

@@ -5,7 +5,7 @@
 #include "base/interrupt.h"
 #include "base/names.h"
 #include "base/signal_point.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::lanes {
 namespace {

@@ -10,7 +10,7 @@
 #include "config/step_config.h"
 #include "lanes/lane/lane_figures.h"
 #include "lanes/lane/lane_kind.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 #include "program/compile_service.h"
 #include "step/model.h"
 #include "step/train_step.h"

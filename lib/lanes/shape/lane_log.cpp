@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/json_fields.h"
-#include "history/growth_record.h"
+#include "history/growth/growth_record.h"
 #include "program/cache/cache_key.h"
-#include "storage/journal.h"
+#include "storage/journal/journal.h"
 
 namespace esper::lanes {
 

@@ -2,7 +2,7 @@
 
 #include "lanes/lane/failure_text.h"
 #include "lanes/lane/recording.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::lanes {
 namespace {

@@ -15,7 +15,7 @@
 #include "lanes/lane/seed_aliases.h"
 #include "lanes/shape/compile_cost.h"
 #include "lanes/structure/structure.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::lanes {
 

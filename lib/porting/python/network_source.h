@@ -3,7 +3,7 @@
 
 #include "config/host_config.h"
 #include "kasmina/network/network_state.h"
-#include "leyline/sample_shape.h"
+#include "leyline/blueprint/sample_shape.h"
 
 namespace esper::porting {
 

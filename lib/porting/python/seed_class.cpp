@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "kasmina/blueprint/blueprint.h"
 #include "kasmina/tensor/layers.h"
-#include "leyline/blueprint_sizes.h"
+#include "leyline/blueprint/blueprint_sizes.h"
 #include "porting/python/python_call.h"
 
 namespace esper::porting {

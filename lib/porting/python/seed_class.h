@@ -7,7 +7,7 @@
 
 #include "config/host_config.h"
 #include "kasmina/slot/slot.h"
-#include "leyline/feature_shape.h"
+#include "leyline/blueprint/feature_shape.h"
 
 namespace esper::porting {
 
@@ -21,7 +21,7 @@ struct SeedPlace {
 // The call that makes the module without the composition's gate, of the sizes that the seed has.
 std::string seed_class(const SeedPlace& place);
 
-// Which rows of the catalogue have a class. A row of leyline/blueprint_table.h that is not here is a bug that a test
+// Which rows of the catalogue have a class. A row of leyline/blueprint/blueprint_table.h that is not here is a bug that a test
 // finds, and the first export.
 struct SeedClass {
   std::string_view blueprint;

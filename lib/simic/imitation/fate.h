@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "history/decision_log.h"
+#include "history/growth/decision_log.h"
 #include "simic/imitation/lesson.h"
 #include "tamiyo/graph/candidates.h"
 

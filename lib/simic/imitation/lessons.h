@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "history/decision_log.h"
+#include "history/growth/decision_log.h"
 #include "simic/imitation/lesson.h"
 #include "tamiyo/graph/normaliser.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "history/decision_log.h"
+#include "history/growth/decision_log.h"
 #include "leyline/controller.h"
 
 namespace esper::simic {

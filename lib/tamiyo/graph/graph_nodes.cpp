@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "leyline/blueprint_name.h"
+#include "leyline/blueprint/blueprint_name.h"
 #include "tamiyo/graph/node_caps.h"
 
 namespace esper::tamiyo {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "leyline/blueprint_table.h"
+#include "leyline/blueprint/blueprint_table.h"
 #include "leyline/observation.h"
 #include "tamiyo/graph/candidates.h"
 #include "tamiyo/graph/hetero_graph.h"

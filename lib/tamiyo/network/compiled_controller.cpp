@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/json_fields.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::tamiyo {
 

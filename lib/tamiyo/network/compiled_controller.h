@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "leyline/controller.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 #include "program/compile_service.h"
 #include "tamiyo/graph/graph_network.h"
 #include "tamiyo/network/network_compiler.h"

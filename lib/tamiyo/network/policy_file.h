@@ -17,7 +17,7 @@
 #include "base/expected.h"
 #include "base/file_system.h"
 #include "storage/bytes.h"
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 #include "tamiyo/graph/normaliser.h"
 #include "tamiyo/network/provenance.h"
 #include "tamiyo/network/weights.h"

@@ -12,7 +12,7 @@
 #include "leyline/command.h"
 #include "tamiyo/process/controller_message.h"
 #include "tamiyo/process/signed_line.h"
-#include "tamiyo/service/command_verifier.h"
+#include "tamiyo/verification/command_verifier.h"
 
 namespace esper::tamiyo {
 

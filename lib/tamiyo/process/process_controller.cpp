@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/text/json_fields.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::tamiyo {
 

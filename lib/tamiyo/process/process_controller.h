@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "leyline/controller.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 #include "tamiyo/process/answer_reader.h"
 #include "tamiyo/process/controller_process.h"
 #include "tamiyo/process/restart_backoff.h"

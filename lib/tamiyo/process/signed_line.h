@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "crypto/mac.h"
-#include "tamiyo/service/command_signature.h"
+#include "tamiyo/verification/command_signature.h"
 
 namespace esper::tamiyo {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::tamiyo {
 

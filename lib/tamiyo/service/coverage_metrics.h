@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "leyline/assessment.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 
 namespace esper::tamiyo {
 

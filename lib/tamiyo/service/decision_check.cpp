@@ -8,7 +8,7 @@
 
 #include "base/names.h"
 #include "base/text/printable.h"
-#include "leyline/blueprint_name.h"
+#include "leyline/blueprint/blueprint_name.h"
 
 namespace esper::tamiyo {
 

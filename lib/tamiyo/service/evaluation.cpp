@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/names.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "tamiyo/service/decision_check.h"
 
 namespace esper::tamiyo {

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "leyline/observation.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 #include "tamiyo/service/answer.h"
 #include "tamiyo/service/field_reports.h"
 #include "tamiyo/service/risk.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/names.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::tamiyo {
 

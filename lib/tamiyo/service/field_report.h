@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 
 namespace esper::tamiyo {
 

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "leyline/decision_record.h"
 #include "leyline/observation.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 #include "tamiyo/service/consultation.h"
 #include "tamiyo/service/evaluation.h"
 #include "tamiyo/service/field_reports.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::tamiyo {
 namespace {

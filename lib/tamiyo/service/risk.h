@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 
 namespace esper::tamiyo {
 

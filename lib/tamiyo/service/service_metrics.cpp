@@ -1,6 +1,6 @@
 #include "tamiyo/service/service_metrics.h"
 
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "tamiyo/service/coverage_metrics.h"
 
 namespace esper::tamiyo {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "leyline/observation.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 #include "tamiyo/service/consultation.h"
 #include "tamiyo/service/evaluation.h"
 #include "tamiyo/service/field_reports.h"

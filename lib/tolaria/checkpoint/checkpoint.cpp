@@ -10,7 +10,7 @@
 #include "kasmina/tensor/stored_tensor.h"
 #include "storage/file_tools.h"
 #include "storage/published_folder.h"
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 
 namespace esper::tolaria {
 namespace {

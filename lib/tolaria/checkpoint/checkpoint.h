@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/file_system.h"
-#include "history/checkpoint_list.h"
+#include "history/growth/checkpoint_list.h"
 #include "kasmina/tensor/tensor_table.h"
 #include "storage/atomic_publish.h"
 #include "storage/read_failure.h"

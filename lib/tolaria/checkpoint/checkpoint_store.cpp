@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/text/json_fields.h"
 #include "device/out_of_memory.h"
-#include "history/decision_log.h"
+#include "history/growth/decision_log.h"
 #include "kasmina/slot/topology.h"
 #include "storage/atomic_publish.h"
 #include "storage/beneath.h"

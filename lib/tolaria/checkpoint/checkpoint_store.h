@@ -8,7 +8,7 @@
 
 #include "base/expected.h"
 #include "config/run_config.h"
-#include "history/checkpoint_list.h"
+#include "history/growth/checkpoint_list.h"
 #include "storage/space_reserve.h"
 #include "tolaria/checkpoint/checkpoint.h"
 #include "tolaria/checkpoint/decision_file.h"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "history/decision_log.h"
+#include "history/growth/decision_log.h"
 #include "storage/bytes.h"
 #include "storage/file_tools.h"
 

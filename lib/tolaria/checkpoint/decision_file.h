@@ -17,7 +17,7 @@ class DecisionFile {
   DecisionFile(base::FileSystem& files, std::string path) : files_(&files), path_(std::move(path)) {}
 
   // A line that an earlier process, or an earlier failure, left unfinished is ended first. Throws IoError, EFBIG where
-  // the file or the line would exceed its limit (history/decision_log.h); the caller may go on.
+  // the file or the line would exceed its limit (history/growth/decision_log.h); the caller may go on.
   void append(const leyline::DecisionLine& record);
   // Returns when what was appended is on the disk.
   void sync();

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/expected.h"
-#include "history/growth_history.h"
+#include "history/growth/growth_history.h"
 #include "tolaria/checkpoint/checkpoint.h"
 
 namespace esper::tolaria {

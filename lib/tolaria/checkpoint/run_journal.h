@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
-#include "history/growth_record.h"
+#include "history/growth/growth_record.h"
 #include "lanes/shape/lane_log.h"
-#include "storage/journal.h"
+#include "storage/journal/journal.h"
 
 namespace esper::tolaria {
 

@@ -7,7 +7,7 @@
 #include "kasmina/tensor/stored_tensor.h"
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 
 namespace esper::tolaria {
 namespace {

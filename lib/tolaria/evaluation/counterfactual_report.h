@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 #include "tolaria/evaluation/counterfactual.h"
 
 namespace esper::tolaria {

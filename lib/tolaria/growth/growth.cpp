@@ -15,7 +15,7 @@
 #include "kasmina/network/network_seeds.h"
 #include "kasmina/seed/lifecycle.h"
 #include "leyline/seed_command.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "tamiyo/service/log_record.h"
 #include "tolaria/growth/apply_command.h"
 #include "tolaria/growth/worth.h"

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/parse_number.h"
 #include "config/facts/slot_geometry.h"
-#include "leyline/blueprint_sizes.h"
-#include "leyline/blueprint_table.h"
+#include "leyline/blueprint/blueprint_sizes.h"
+#include "leyline/blueprint/blueprint_table.h"
 #include "leyline/slot_id.h"
 
 namespace esper::tolaria {

@@ -12,9 +12,9 @@
 #include "base/text/joined.h"
 #include "kasmina/lifecycle_record.h"
 #include "kasmina/slot/topology.h"
-#include "leyline/blueprint_table.h"
+#include "leyline/blueprint/blueprint_table.h"
 #include "leyline/command_summary.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::tolaria {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/text/rounding.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::tolaria {
 

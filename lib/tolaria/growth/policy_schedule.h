@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 #include "tamiyo/service/answer.h"
 #include "tamiyo/service/evaluation.h"
 #include "tolaria/growth/observe.h"

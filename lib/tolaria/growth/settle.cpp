@@ -13,7 +13,7 @@
 #include "kasmina/network/alpha_override.h"
 #include "kasmina/network/network_seeds.h"
 #include "kasmina/seed/lifecycle.h"
-#include "leyline/blueprint_table.h"
+#include "leyline/blueprint/blueprint_table.h"
 #include "leyline/seed_command.h"
 #include "tolaria/evaluation/averaged_model.h"
 #include "tolaria/evaluation/validation_pass.h"

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "leyline/command.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "tolaria/evaluation/evaluation.h"
 
 namespace esper::tolaria {

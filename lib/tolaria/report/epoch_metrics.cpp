@@ -7,7 +7,7 @@
 #include "device/facts.h"
 #include "kasmina/network/network_tensors.h"
 #include "kasmina/seed/lifecycle.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "tolaria/evaluation/counterfactual_report.h"
 #include "tolaria/report/seed_report.h"
 

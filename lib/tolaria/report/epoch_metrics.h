@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "leyline/seed.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 #include "tamiyo/service/consultation.h"
 #include "tolaria/growth/growth.h"
 #include "tolaria/growth/observe.h"

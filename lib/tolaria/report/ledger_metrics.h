@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/ledger/ledger.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 
 namespace esper::tolaria {
 

@@ -10,7 +10,7 @@
 #include "device/precision.h"
 #include "kasmina/slot/topology.h"
 #include "lanes/lane/failure_text.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "tolaria/checkpoint/growth_check.h"
 #include "tolaria/report/ledger_metrics.h"
 

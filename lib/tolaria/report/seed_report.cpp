@@ -4,7 +4,7 @@
 
 #include "base/names.h"
 #include "kasmina/network/network_tensors.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::tolaria {
 

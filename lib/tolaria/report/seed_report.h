@@ -8,7 +8,7 @@
 #include "config/growth_config.h"
 #include "kasmina/network.h"
 #include "leyline/seed.h"
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 #include "step/step_metrics.h"
 #include "tolaria/run/outbox.h"
 #include "tolaria/run/run_progress.h"

@@ -12,7 +12,7 @@
 #include "base/text/joined.h"
 #include "base/text/json_struct.h"
 #include "config/loading/live_settings.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "storage/file_tools.h"
 
 namespace esper::tolaria {

@@ -4,9 +4,9 @@
 
 #include <string_view>
 
-#include "history/jsonl_reader.h"
-#include "leyline/telemetry.h"
-#include "storage/journal.h"
+#include "history/telemetry/jsonl_reader.h"
+#include "leyline/telemetry/telemetry.h"
+#include "storage/journal/journal.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
 
 namespace esper::tolaria {

@@ -4,7 +4,7 @@
 
 #include "base/ledger/span_log.h"
 #include "base/parse_number.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::tolaria {
 

@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/ledger/ledger.h"
-#include "history/black_box_writer.h"
-#include "leyline/telemetry_packet.h"
+#include "history/black_box/black_box_writer.h"
+#include "leyline/telemetry/telemetry_packet.h"
 #include "tolaria/run/run_progress.h"
 
 namespace esper::tolaria {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/text/joined.h"
-#include "storage/journal.h"
+#include "storage/journal/journal.h"
 #include "storage/published_folder.h"
 #include "tolaria/checkpoint/growth_check.h"
 #include "tolaria/run/no_checkpoint.h"

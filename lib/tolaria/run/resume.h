@@ -9,7 +9,7 @@
 
 #include "base/file_system.h"
 #include "config/run_config.h"
-#include "history/run_history.h"
+#include "history/growth/run_history.h"
 #include "lanes/structure/scratch_model.h"
 #include "tamiyo/service/run_policy.h"
 #include "tolaria/checkpoint/checkpoint_store.h"

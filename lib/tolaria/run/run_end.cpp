@@ -9,7 +9,7 @@
 #include "base/names.h"
 #include "base/quantity.h"
 #include "base/signal_point.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::tolaria {
 

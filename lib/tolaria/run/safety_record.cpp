@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "base/text/json_struct.h"
-#include "history/growth_record.h"
-#include "storage/journal.h"
+#include "history/growth/growth_record.h"
+#include "storage/journal/journal.h"
 
 namespace esper::tolaria {
 

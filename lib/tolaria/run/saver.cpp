@@ -9,7 +9,7 @@
 #include "base/signal_point.h"
 #include "base/text/rounding.h"
 #include "kasmina/slot/topology.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::tolaria {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::tolaria {
 namespace {

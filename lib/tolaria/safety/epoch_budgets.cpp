@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::tolaria {
 

@@ -16,7 +16,7 @@
 #include "device/out_of_memory.h"
 #include "kasmina/network/alpha_override.h"
 #include "kasmina/network/network_seeds.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "tolaria/evaluation/averaged_model.h"
 #include "tolaria/safety/loss_watch.h"
 

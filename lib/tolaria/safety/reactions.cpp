@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "device/out_of_memory.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::tolaria {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "step/finite_watch.h"
 
 namespace esper::tolaria {

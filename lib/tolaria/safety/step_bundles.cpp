@@ -8,7 +8,7 @@
 #include "base/names.h"
 #include "config/writing/write.h"
 #include "history/bundle_config.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "storage/file_tools.h"
 
 namespace esper::tolaria {

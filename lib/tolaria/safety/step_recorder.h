@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "history/black_box_writer.h"
+#include "history/black_box/black_box_writer.h"
 #include "step/step_state.h"
 #include "step/train_step.h"
 #include "tolaria/run/run_facts.h"

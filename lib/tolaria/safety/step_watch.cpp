@@ -3,7 +3,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "step/model.h"
 
 namespace esper::tolaria {

@@ -4,8 +4,8 @@
 #include <fstream>
 
 #include "cli.h"
-#include "history/growth_record.h"
-#include "storage/journal.h"
+#include "history/growth/growth_record.h"
+#include "storage/journal/journal.h"
 #include "storage/real_file_system.h"
 
 namespace esper::test::topo_test {

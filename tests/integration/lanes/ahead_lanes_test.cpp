@@ -14,10 +14,10 @@
 #include "base/interrupt.h"
 #include "integration/lanes/lane_room.h"
 #include "program/python_text.h"
-#include "storage/journal.h"
+#include "storage/journal/journal.h"
 #include "storage/real_file_system.h"
-#include "support/failing_allocator.h"
-#include "support/growing_prepared.h"
+#include "support/faults/failing_allocator.h"
+#include "support/models/growing_prepared.h"
 #include "support/patience.h"
 
 namespace esper::test::ahead_lanes_test {

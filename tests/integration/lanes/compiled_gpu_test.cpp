@@ -13,8 +13,8 @@
 #include "lanes/prepared_lane.h"
 #include "lanes/step_runner.h"
 #include "support/gpu.h"
-#include "support/lane_cases.h"
-#include "support/lanes_on_device.h"
+#include "support/models/lane_cases.h"
+#include "support/models/lanes_on_device.h"
 
 namespace esper::test::compiled_gpu_test {
 

@@ -8,7 +8,7 @@
 #include "integration/lanes/lane_room.h"
 #include "lanes/lane/recording.h"
 #include "program/python_text.h"
-#include "storage/journal.h"
+#include "storage/journal/journal.h"
 #include "storage/real_file_system.h"
 
 namespace esper::test::dynamic_lanes_test {

@@ -1,5 +1,5 @@
 // Growth between any two steps, in each lane that this machine has. The graph lane's test is with the card's others.
-#include "support/grow_every_step.h"
+#include "support/models/grow_every_step.h"
 
 #include "integration/lanes/lane_room.h"
 

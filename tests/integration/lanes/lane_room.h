@@ -8,7 +8,7 @@
 #include "integration/lanes/python_with_torch.h"
 #include "lanes/prepared_lane.h"
 #include "program/compile_service.h"
-#include "support/lane_steps.h"
+#include "support/models/lane_steps.h"
 
 namespace esper::tests {
 

@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "integration/lanes/lane_room.h"
-#include "support/grown_model.h"
+#include "support/models/grown_model.h"
 
 namespace esper::test::parity_lanes_test {
 

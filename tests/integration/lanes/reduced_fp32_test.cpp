@@ -1,6 +1,6 @@
 // Where products of float32 are computed from shorter numbers a right program differs from eager by more than rounding,
 // and is used.
-#include "support/reduced_fp32.h"
+#include "support/models/reduced_fp32.h"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -6,7 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "integration/lanes/lane_room.h"
-#include "storage/journal.h"
+#include "storage/journal/journal.h"
 #include "storage/real_file_system.h"
 
 namespace esper::test::resume_lanes_test {

@@ -5,7 +5,7 @@
 #include "run_record.h"
 #include "run_room.h"
 #include "storage/real_file_system.h"
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 
 namespace esper::test::fine_tune_test {
 

@@ -8,12 +8,12 @@
 #include <numeric>
 #include <set>
 
-#include "history/growth_history.h"
+#include "history/growth/growth_history.h"
 #include "run_record.h"
 #include "run_room.h"
-#include "storage/journal.h"
+#include "storage/journal/journal.h"
 #include "storage/real_file_system.h"
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 
 namespace esper::test::fork_test {
 

@@ -1,6 +1,6 @@
 // What a real run's folder still tells after its journal was lost, and what receipts tell of seeds that no graft of the
 // run brought.
-#include "storage/journal.h"
+#include "storage/journal/journal.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

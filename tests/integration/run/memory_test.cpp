@@ -12,7 +12,7 @@
 
 #include "run_record.h"
 #include "run_room.h"
-#include "support/bombs.h"
+#include "support/faults/bombs.h"
 
 namespace esper::test::memory_test {
 

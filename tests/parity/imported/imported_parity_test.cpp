@@ -12,11 +12,11 @@
 
 #include "device/rng.h"
 #include "kasmina/tensor/stored_tensor.h"
-#include "leyline/sample_shape.h"
+#include "leyline/blueprint/sample_shape.h"
 #include "step/batch_statistics.h"
 #include "step/model.h"
 #include "storage/real_file_system.h"
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 #include "support/process.h"
 #include "support/temporary_folder.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "support/failing_new.h"
+#include "support/faults/failing_new.h"
 
 namespace esper::test::memory_reserve_test {
 

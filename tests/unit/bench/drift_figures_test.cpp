@@ -1,4 +1,4 @@
-#include "engine/bench/drift_figures.h"
+#include "engine/bench/drift/drift_figures.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>

@@ -5,7 +5,7 @@
 
 #include "config/loading/load.h"
 #include "config/writing/write.h"
-#include "support/failing_new.h"
+#include "support/faults/failing_new.h"
 
 namespace esper::test::load_memory_test {
 

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "support/reduced_fp32.h"
+#include "support/models/reduced_fp32.h"
 
 namespace esper::device::precision_test {
 namespace {

@@ -4,7 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
 
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 #include "support/temporary_folder.h"
 
 namespace esper::test::run_comparison_test {

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 #include "support/temporary_folder.h"
 
 namespace esper::test::tensor_comparison_test {

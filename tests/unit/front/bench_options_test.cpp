@@ -1,4 +1,4 @@
-#include "esper/bench_options.h"
+#include "esper/bench/bench_options.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/text/problem.h"
 #include "esper/front.h"
-#include "esper/scenarios.h"
+#include "esper/bench/scenarios.h"
 
 namespace esper {
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "nissa/json_line.h"
 #include "support/temporary_folder.h"
 

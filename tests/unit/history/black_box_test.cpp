@@ -1,4 +1,4 @@
-#include "history/black_box.h"
+#include "history/black_box/black_box.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -18,10 +18,10 @@
 
 #include "base/error.h"
 #include "base/fault.h"
-#include "history/black_box_writer.h"
+#include "history/black_box/black_box_writer.h"
 #include "storage/beneath.h"
 #include "support/files.h"
-#include "support/mutated.h"
+#include "support/faults/mutated.h"
 #include "support/temporary_folder.h"
 
 namespace esper::test::black_box_test {

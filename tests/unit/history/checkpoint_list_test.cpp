@@ -1,4 +1,4 @@
-#include "history/checkpoint_list.h"
+#include "history/growth/checkpoint_list.h"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,4 +1,4 @@
-#include "history/decision_log.h"
+#include "history/growth/decision_log.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>

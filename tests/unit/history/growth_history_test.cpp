@@ -1,4 +1,4 @@
-#include "history/growth_history.h"
+#include "history/growth/growth_history.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>

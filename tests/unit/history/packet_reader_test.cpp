@@ -1,9 +1,9 @@
-#include "history/packet_reader.h"
+#include "history/telemetry/packet_reader.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "nissa/json_line.h"
 
 namespace esper::test::packet_reader_test {

@@ -1,4 +1,4 @@
-#include "history/receipt.h"
+#include "history/receipt/receipt.h"
 
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "history/run_history.h"
-#include "storage/journal.h"
+#include "history/growth/run_history.h"
+#include "storage/journal/journal.h"
 #include "storage/real_file_system.h"
 
 namespace esper::test::receipt_test {

@@ -1,4 +1,4 @@
-#include "history/run_ledger.h"
+#include "history/ledger/run_ledger.h"
 
 #include <stdlib.h>
 

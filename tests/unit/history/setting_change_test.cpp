@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "storage/file_tools.h"
-#include "support/faulty_file_system.h"
+#include "support/faults/faulty_file_system.h"
 
 namespace esper::test::setting_change_test {
 

@@ -1,4 +1,4 @@
-#include "history/slowness.h"
+#include "history/ledger/slowness.h"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

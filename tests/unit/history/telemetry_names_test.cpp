@@ -1,4 +1,4 @@
-#include "history/telemetry_names.h"
+#include "history/telemetry/telemetry_names.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "nissa/json_line.h"
 
 namespace esper::test::telemetry_names_test {

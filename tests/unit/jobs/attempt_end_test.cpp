@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "history/checkpoint_list.h"
+#include "history/growth/checkpoint_list.h"
 #include "jobs/job/job_states.h"
 
 namespace esper::test::attempt_end_test {

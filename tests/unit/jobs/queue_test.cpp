@@ -9,9 +9,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "history/checkpoint_list.h"
+#include "history/growth/checkpoint_list.h"
 #include "jobs/database/schema.h"
-#include "support/no_more_files.h"
+#include "support/faults/no_more_files.h"
 #include "support/temporary_folder.h"
 
 namespace esper::test::queue_test {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "leyline/seed.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "nissa/json_line.h"
 
 namespace esper::jobs::tests {

@@ -14,7 +14,7 @@
 #include "config/loading/load.h"
 #include "jobs/database/schema.h"
 #include "jobs/job/job_actions.h"
-#include "support/no_more_files.h"
+#include "support/faults/no_more_files.h"
 #include "support/temporary_folder.h"
 
 namespace esper::test::sweeps_test {

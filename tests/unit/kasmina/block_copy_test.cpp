@@ -13,7 +13,7 @@
 
 #include "kasmina/network/network_seeds.h"
 #include "kasmina/slot/topology.h"
-#include "support/grown_network.h"
+#include "support/models/grown_network.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina::block_copy_test {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "kasmina/seed/block_copy.h"
-#include "leyline/blueprint_sizes.h"
+#include "leyline/blueprint/blueprint_sizes.h"
 #include "support/committed_file.h"
 
 namespace esper::kasmina::blueprint_test {

@@ -8,7 +8,7 @@
 #include "kasmina/network.h"
 #include "kasmina/network/network_stacked.h"
 #include "support/files.h"
-#include "support/host_package.h"
+#include "support/models/host_package.h"
 
 namespace esper::kasmina::exported_test {
 namespace {

@@ -19,7 +19,7 @@
 #include "kasmina/command/stage_move.h"
 #include "kasmina/network/network_seeds.h"
 #include "kasmina/slot/topology.h"
-#include "support/reduced_fp32.h"
+#include "support/models/reduced_fp32.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina::fold_test {

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "kasmina/host/host.h"
-#include "support/host_package.h"
+#include "support/models/host_package.h"
 
 namespace esper::kasmina::host_weights_test {
 namespace {

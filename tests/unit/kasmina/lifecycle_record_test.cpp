@@ -9,7 +9,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "history/growth_history.h"
+#include "history/growth/growth_history.h"
 #include "kasmina/network/network_seeds.h"
 #include "kasmina/slot/topology.h"
 #include "unit/kasmina/growing.h"

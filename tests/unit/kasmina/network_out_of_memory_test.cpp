@@ -4,7 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "support/failing_allocator.h"
+#include "support/faults/failing_allocator.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina::network_out_of_memory_test {

@@ -8,7 +8,7 @@
 #include "base/names.h"
 #include "kasmina/network.h"
 #include "kasmina/network/network_seeds.h"
-#include "support/grown_network.h"
+#include "support/models/grown_network.h"
 
 namespace esper::kasmina::network_stacked_test {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "support/grown_network.h"
+#include "support/models/grown_network.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina {

@@ -5,10 +5,10 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "device/precision.h"
-#include "support/armed_fault.h"
-#include "support/failing_allocator.h"
-#include "support/grown_model.h"
-#include "support/host_package.h"
+#include "support/faults/armed_fault.h"
+#include "support/faults/failing_allocator.h"
+#include "support/models/grown_model.h"
+#include "support/models/host_package.h"
 
 namespace esper::test::evaluation_forward_test {
 

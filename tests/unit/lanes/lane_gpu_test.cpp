@@ -13,10 +13,10 @@
 #include "lanes/prepared_lane.h"
 #include "lanes/step_runner.h"
 #include "support/gpu.h"
-#include "support/grow_every_step.h"
-#include "support/growing_model.h"
-#include "support/lane_cases.h"
-#include "support/lanes_on_device.h"
+#include "support/models/grow_every_step.h"
+#include "support/models/growing_model.h"
+#include "support/models/lane_cases.h"
+#include "support/models/lanes_on_device.h"
 
 namespace esper::test::lane_gpu_test {
 

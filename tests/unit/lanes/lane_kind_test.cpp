@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lanes/prepared_lane.h"
-#include "support/lane_steps.h"
+#include "support/models/lane_steps.h"
 
 namespace esper::test::lane_kind_test {
 

@@ -6,7 +6,7 @@
 #include "lanes/prepared_lane.h"
 #include "step/probe.h"
 #include "support/call_counter.h"
-#include "support/grown_model.h"
+#include "support/models/grown_model.h"
 
 namespace esper::tests::prepared_lane_grown_test {
 namespace {

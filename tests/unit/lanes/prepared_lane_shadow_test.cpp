@@ -4,8 +4,8 @@
 
 #include "lanes/prepared_lane.h"
 #include "support/call_counter.h"
-#include "support/lane_steps.h"
-#include "support/training_model.h"
+#include "support/models/lane_steps.h"
+#include "support/models/training_model.h"
 
 namespace esper::tests::prepared_lane_shadow_test {
 namespace {

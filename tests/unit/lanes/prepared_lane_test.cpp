@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "support/lane_steps.h"
+#include "support/models/lane_steps.h"
 
 namespace esper::test::prepared_lane_test {
 

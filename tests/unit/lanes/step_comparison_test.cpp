@@ -7,9 +7,9 @@
 #include "device/precision.h"
 #include "lanes/prepared_lane.h"
 #include "support/call_counter.h"
-#include "support/failing_allocator.h"
-#include "support/lane_steps.h"
-#include "support/reduced_fp32.h"
+#include "support/faults/failing_allocator.h"
+#include "support/models/lane_steps.h"
+#include "support/models/reduced_fp32.h"
 
 namespace esper::test::step_comparison_test {
 

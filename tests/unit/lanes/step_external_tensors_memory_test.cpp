@@ -8,7 +8,7 @@
 
 #include "lanes/lane/step_external_tensors.h"
 #include "program/recorder.h"
-#include "support/lane_cases.h"
+#include "support/models/lane_cases.h"
 
 namespace esper::test::step_external_tensors_memory_test {
 

@@ -6,7 +6,7 @@
 #include "lanes/prepared_lane.h"
 #include "lanes/step_runner.h"
 #include "support/call_counter.h"
-#include "support/lane_cases.h"
+#include "support/models/lane_cases.h"
 
 namespace esper::test::step_runner_host_reads_test {
 

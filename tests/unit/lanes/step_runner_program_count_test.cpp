@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <set>
 
-#include "support/growing_model.h"
+#include "support/models/growing_model.h"
 
 namespace esper::test::step_runner_program_count_test {
 

@@ -6,7 +6,7 @@
 #include "device/rng.h"
 #include "kasmina/network/network_seeds.h"
 #include "lanes/prepared_lane.h"
-#include "support/lane_steps.h"
+#include "support/models/lane_steps.h"
 
 namespace esper::test::step_runner_test {
 

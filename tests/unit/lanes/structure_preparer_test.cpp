@@ -4,7 +4,7 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include "lanes/structure/structure.h"
-#include "support/eager_reference.h"
+#include "support/models/eager_reference.h"
 
 namespace esper::test::structure_preparer_test {
 

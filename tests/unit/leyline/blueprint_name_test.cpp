@@ -1,4 +1,4 @@
-#include "leyline/blueprint_name.h"
+#include "leyline/blueprint/blueprint_name.h"
 
 #include <catch2/catch_test_macros.hpp>
 

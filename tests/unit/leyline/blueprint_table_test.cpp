@@ -1,4 +1,4 @@
-#include "leyline/blueprint_table.h"
+#include "leyline/blueprint/blueprint_table.h"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,5 +1,5 @@
 // Compiled by ctest with ESPER_CASE = 0 (must compile) and 1, 2, 3 (must not).
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 using namespace esper::leyline;
 using namespace esper::leyline::literals;

@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "support/committed_file.h"
 
 namespace esper::test::telemetry_catalogue_test {

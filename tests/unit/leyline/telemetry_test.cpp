@@ -1,4 +1,4 @@
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 
 #include <catch2/catch_test_macros.hpp>
 

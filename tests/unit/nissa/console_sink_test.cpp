@@ -15,7 +15,7 @@
 
 #include "base/descriptor.h"
 #include "base/text/text_outlet.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "nissa/console_text.h"
 #include "support/environment_variable.h"
 #include "support/patience.h"

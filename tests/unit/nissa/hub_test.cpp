@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "support/memory_sink.h"
 #include "support/patience.h"
 

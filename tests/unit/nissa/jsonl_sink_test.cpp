@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "nissa/hub.h"
 #include "support/patience.h"
 #include "support/telemetry_file.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "nissa/json_line.h"
 #include "nissa/jsonl_sink.h"
 #include "storage/beneath.h"

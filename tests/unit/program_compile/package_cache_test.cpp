@@ -14,7 +14,7 @@
 #include "program/cache/cache_key.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
-#include "support/faulty_file_system.h"
+#include "support/faults/faulty_file_system.h"
 #include "support/patience.h"
 #include "support/temporary_folder.h"
 

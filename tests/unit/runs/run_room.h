@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "config/writing/write.h"
-#include "storage/journal.h"
+#include "storage/journal/journal.h"
 #include "storage/real_file_system.h"
 #include "support/temporary_folder.h"
 

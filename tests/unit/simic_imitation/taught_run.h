@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "history/decision_log.h"
+#include "history/growth/decision_log.h"
 #include "leyline/seed_command.h"
 #include "simic/imitation/lesson.h"
 #include "tamiyo/network/sample_graphs.h"

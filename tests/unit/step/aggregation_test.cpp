@@ -8,7 +8,7 @@
 #include "step/gradients/attribution.h"
 #include "step/gradients/gradient_surgery.h"
 #include "step/probe.h"
-#include "support/grown_model.h"
+#include "support/models/grown_model.h"
 
 namespace esper::tests::aggregation_test {
 namespace {

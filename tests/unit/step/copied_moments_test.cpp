@@ -5,7 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-#include "support/step_fixture.h"
+#include "support/models/step_fixture.h"
 
 namespace esper::test::copied_moments_test {
 

@@ -6,7 +6,7 @@
 #include <limits>
 
 #include "support/call_counter.h"
-#include "support/step_fixture.h"
+#include "support/models/step_fixture.h"
 
 namespace esper::test::counted_targets_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <limits>
 
-#include "support/step_fixture.h"
+#include "support/models/step_fixture.h"
 
 namespace esper::test::finite_watch_test {
 namespace {

@@ -6,7 +6,7 @@
 #include "step/group_scalars.h"
 #include "step/optimizer.h"
 #include "support/call_counter.h"
-#include "support/step_fixture.h"
+#include "support/models/step_fixture.h"
 
 namespace esper::test::flat_tensors_test {
 

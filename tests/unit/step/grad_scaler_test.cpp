@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-#include "support/step_fixture.h"
+#include "support/models/step_fixture.h"
 
 namespace esper::test::grad_scaler_test {
 

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "support/step_fixture.h"
+#include "support/models/step_fixture.h"
 
 namespace esper::test::loss_test {
 

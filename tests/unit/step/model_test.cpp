@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "device/out_of_memory.h"
 #include "leyline/seed_command.h"
-#include "support/failing_allocator.h"
-#include "support/host_package.h"
-#include "support/lane_cases.h"
+#include "support/faults/failing_allocator.h"
+#include "support/models/host_package.h"
+#include "support/models/lane_cases.h"
 
 namespace esper::test::model_test {
 

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "support/call_counter.h"
-#include "support/growing_model.h"
-#include "support/training_model.h"
+#include "support/models/growing_model.h"
+#include "support/models/training_model.h"
 
 namespace esper::tests::scaled_parts_test {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "support/step_fixture.h"
+#include "support/models/step_fixture.h"
 
 namespace esper::test::step_state_test {
 

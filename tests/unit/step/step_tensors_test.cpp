@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "support/step_fixture.h"
+#include "support/models/step_fixture.h"
 
 namespace esper::test::step_tensors_test {
 

@@ -11,7 +11,7 @@
 
 #include "device/precision.h"
 #include "step/train_step.h"
-#include "support/training_model.h"
+#include "support/models/training_model.h"
 
 namespace esper::tests::train_step_shadow_test {
 namespace {

@@ -5,7 +5,7 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 
 #include "support/call_counter.h"
-#include "support/step_fixture.h"
+#include "support/models/step_fixture.h"
 
 namespace esper::test::train_step_test {
 

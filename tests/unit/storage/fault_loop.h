@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "support/faulty_file_system.h"
+#include "support/faults/faulty_file_system.h"
 
 namespace esper::test {
 

@@ -12,7 +12,7 @@
 #include "storage/bytes.h"
 #include "storage/confined_file_system.h"
 #include "storage/real_file_system.h"
-#include "support/faulty_file_system.h"
+#include "support/faults/faulty_file_system.h"
 #include "support/temporary_folder.h"
 
 namespace esper::test::file_tools_test {

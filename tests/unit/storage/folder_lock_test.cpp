@@ -11,7 +11,7 @@
 
 #include "storage/beneath.h"
 #include "storage/real_file_system.h"
-#include "support/faulty_file_system.h"
+#include "support/faults/faulty_file_system.h"
 #include "support/temporary_folder.h"
 
 namespace esper::test::folder_lock_test {

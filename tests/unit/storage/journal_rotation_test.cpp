@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "storage/journal.h"
+#include "storage/journal/journal.h"
 #include "unit/storage/fault_loop.h"
 
 namespace esper::test::journal_rotation_test {

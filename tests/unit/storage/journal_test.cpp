@@ -1,4 +1,4 @@
-#include "storage/journal.h"
+#include "storage/journal/journal.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "storage/real_file_system.h"
-#include "support/faulty_file_system.h"
+#include "support/faults/faulty_file_system.h"
 #include "support/files.h"
 #include "support/temporary_folder.h"
 

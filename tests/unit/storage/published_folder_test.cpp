@@ -4,7 +4,7 @@
 
 #include "storage/atomic_publish.h"
 #include "storage/checksum.h"
-#include "support/faulty_file_system.h"
+#include "support/faults/faulty_file_system.h"
 
 namespace esper::test::published_folder_test {
 

@@ -4,8 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
-#include "storage/safetensors.h"
-#include "support/mutated.h"
+#include "storage/safetensors/safetensors.h"
+#include "support/faults/mutated.h"
 #include "unit/storage/safetensors_sample.h"
 
 namespace esper::test::safetensors_fuzz_test {

@@ -3,7 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 #include "unit/storage/safetensors_sample.h"
 
 namespace esper::test::safetensors_hostile_test {

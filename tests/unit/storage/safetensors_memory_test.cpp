@@ -9,8 +9,8 @@
 
 #include "storage/atomic_publish.h"
 #include "storage/real_file_system.h"
-#include "storage/safetensors.h"
-#include "support/failing_new.h"
+#include "storage/safetensors/safetensors.h"
+#include "support/faults/failing_new.h"
 #include "support/temporary_folder.h"
 
 namespace esper::test::safetensors_memory_test {

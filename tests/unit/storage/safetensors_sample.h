@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "storage/little_endian.h"
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 
 namespace esper::test {
 

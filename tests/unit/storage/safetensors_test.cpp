@@ -1,4 +1,4 @@
-#include "storage/safetensors.h"
+#include "storage/safetensors/safetensors.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "storage/atomic_publish.h"
 #include "storage/real_file_system.h"
-#include "support/faulty_file_system.h"
+#include "support/faults/faulty_file_system.h"
 #include "unit/storage/safetensors_sample.h"
 
 namespace esper::test::safetensors_test {

@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "storage/file_tools.h"
-#include "support/faulty_file_system.h"
+#include "support/faults/faulty_file_system.h"
 
 namespace esper::test::space_reserve_test {
 

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "support/files.h"
-#include "support/mutated.h"
+#include "support/faults/mutated.h"
 #include "sweep/expand.h"
 #include "sweep/sweep_file.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "leyline/telemetry_packet.h"
+#include "leyline/telemetry/telemetry_packet.h"
 #include "support/patience.h"
 #include "tamiyo/process/process_controller.h"
 #include "unit/tamiyo/decided_run.h"

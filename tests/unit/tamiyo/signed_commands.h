@@ -4,7 +4,7 @@
 #include <string>
 
 #include "leyline/seed_command.h"
-#include "tamiyo/service/command_signature.h"
+#include "tamiyo/verification/command_signature.h"
 
 namespace esper::tamiyo {
 

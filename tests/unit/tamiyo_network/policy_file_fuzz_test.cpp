@@ -5,8 +5,8 @@
 #include <random>
 
 #include "storage/little_endian.h"
-#include "storage/safetensors.h"
-#include "support/mutated.h"
+#include "storage/safetensors/safetensors.h"
+#include "support/faults/mutated.h"
 #include "tamiyo/network/initial_weights.h"
 #include "tamiyo/network/policy_file.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/ledger/chrome_trace.h"
 #include "base/names.h"
-#include "leyline/telemetry.h"
+#include "leyline/telemetry/telemetry.h"
 #include "support/owner_times.h"
 #include "support/run_fixture.h"
 #include "support/trace_check.h"

@@ -2,7 +2,7 @@
 // What a growing network computes on its probe batch, with live and with averaged parameters.
 
 #include "step/ema.h"
-#include "support/growing_model.h"
+#include "support/models/growing_model.h"
 
 namespace esper::tests {
 

@@ -1,0 +1,222 @@
+#include "history/ledger/run_ledger.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "base/text/json_fields.h"
+#include "history/telemetry/jsonl_reader.h"
+#include "leyline/telemetry/telemetry.h"
+#include "nissa/telemetry_files.h"
+#include "storage/bytes.h"
+#include "storage/confined_file_system.h"
+#include "storage/file_tools.h"
+
+namespace esper::history {
+
+using base::member;
+using base::number_at;
+using base::text_at;
+using nissa::has_telemetry;
+
+namespace {
+
+using base::Owner;
+using nlohmann::json;
+using namespace leyline::literals;
+using Times = std::array<double, base::kNumOwners>;
+
+constexpr std::uintmax_t kLargestSummary = 16 << 20;
+
+double sum(const Times& times) { return std::accumulate(times.begin(), times.end(), 0.0); }
+
+// The account in summary.json.
+struct Summary {
+  std::string from, until;
+  Times ms{};
+  double wall_ms = 0;
+  std::string status;
+
+  // Times of day in one form and in UTC: they sort as texts.
+  bool covers(const std::string& timestamp) const { return !from.empty() && from <= timestamp && timestamp <= until; }
+};
+
+// Adds to `gaps` what keeps it from being read.
+Summary read_summary(const std::filesystem::path& path, std::vector<std::string>& gaps) {
+  Summary summary;
+  json parsed;
+  storage::ConfinedFileSystem files(path.parent_path().string(), storage::Owner::kAnyone);
+  if (files.kind_of(path.string()) != base::PathKind::kFile) return {};
+  try {
+    const auto bytes = storage::read_file(files, path.string(), kLargestSummary);
+    parsed = json::parse(storage::text_of(bytes), nullptr, /*allow_exceptions=*/false);
+  } catch (const storage::UnsafePath&) {
+    throw;
+  } catch (const base::IoError&) {  // too large, or not to be read: told as damaged
+  }
+  if (!parsed.is_object()) {
+    gaps.push_back("summary.json is damaged and was ignored");
+    return {};
+  }
+  const json& ledger = member(parsed, "ledger");
+  if (!number_at(ledger, "wall_ms")) return {};  // of a version that kept no account
+  for (const auto& [owner, name] : names(Owner{})) {
+    summary.ms[index_of(owner)] = std::max(number_at(member(ledger, "ms"), std::string(name)).value_or(0), 0.0);
+  }
+  summary.from = text_at(ledger, "from");
+  summary.until = text_at(ledger, "until");
+  summary.wall_ms = *number_at(ledger, "wall_ms");
+  summary.status = text_at(parsed, "status");
+  return summary;
+}
+
+// The metrics that Packets looks at.
+bool is_ledger_metric(std::string_view metric) {
+  return metric == "tolaria.ledger.ms"_metric.name() || metric == "tolaria.step.p50_us"_metric.name() ||
+         metric == "tolaria.step.p95_us"_metric.name() || metric == "tolaria.timeout.tamiyo_total"_metric.name() ||
+         metric == "nissa.dropped_total"_metric.name() || metric == "tolaria.training.loss"_metric.name();
+}
+
+// Takes in the packets of telemetry.jsonl, in order.
+class Packets {
+ public:
+  Packets(const Summary& summary, RunLedger& run) : summary_(summary), run_(run) {}
+
+  void take(const json& packet) {
+    if (member(packet, "events").is_array()) {
+      for (const auto& event : packet["events"]) take_event(event);
+    }
+    const bool summarized = summary_.covers(text_at(packet, "timestamp"));
+    bool epoch = false;
+    if (member(packet, "metrics").is_array()) {
+      for (const auto& metric : packet["metrics"]) epoch |= take_metric(metric, summarized ? inside_ : outside_);
+    }
+    if (epoch) take_epoch(packet);
+    open_is_summarized_ = summarized;
+  }
+
+  void finish() {
+    end_process(Last::kYes);
+    if (run_.processes > 0 && !open_is_summarized_) run_.status.clear();  // it is an earlier process's
+    const bool use_summary = summary_.wall_ms > 0 && sum(summary_.ms) >= 0.99 * sum(inside_);
+    const Times& newest = use_summary ? summary_.ms : inside_;
+    for (std::size_t i = 0; i < newest.size(); ++i) run_.ms[i] = outside_[i] + newest[i];
+    run_.wall_ms = sum(outside_) + (use_summary ? summary_.wall_ms : sum(inside_));
+    run_.epochs = static_cast<std::int64_t>(seen_.size());
+    run_.epochs_again = epoch_packets_ - run_.epochs;
+    if (run_.processes == 0 && use_summary) run_.processes = 1;
+  }
+
+ private:
+  enum class Last { kNo, kYes };
+
+  void take_event(const json& event) {
+    const std::string name = text_at(event, "description");
+    const bool begins = name == "tolaria.run_started"_event.name() || name == "tolaria.resumed"_event.name();
+    if (begins) {
+      killed_.reset();
+      if (run_.processes > 0) end_process(Last::kNo);
+      ++run_.processes;
+      finished_ = false;
+      if (const auto device = text_at(member(event, "attributes"), "device"); !device.empty()) run_.device = device;
+    }
+    finished_ |= name == "tolaria.run_finished"_event.name();
+    const bool came_back = name == "tolaria.rollback.restored"_event.name() &&
+                           text_at(member(event, "attributes"), "tier") == "checkpoint";
+    if (came_back && run_.processes > 1) {  // the same process, in which the run was composed anew
+      --run_.processes;
+      if (killed_) gaps().erase(gaps().begin() + *killed_);
+      killed_.reset();
+    }
+  }
+
+  // True for one that only an epoch's packet has.
+  bool take_metric(const json& metric, Times& times) {
+    const std::string name = text_at(metric, "name");
+    const auto value = number_at(metric, "value");
+    if (!value) return false;
+    if (name == "tolaria.ledger.ms"_metric.name()) {
+      const auto owner = base::from_name<Owner>(text_at(member(metric, "attributes"), "owner"));
+      if (owner) times[index_of(*owner)] += std::max(*value, 0.0);
+    }
+    if (name == "tolaria.step.p50_us"_metric.name()) run_.step_p50_us = value;
+    if (name == "tolaria.step.p95_us"_metric.name()) run_.step_p95_us = value;
+    if (name == "tolaria.timeout.tamiyo_total"_metric.name()) timeouts_ = *value;
+    // What other sinks lost is not missing here. Runs of earlier versions count all sinks as one.
+    const auto sink = text_at(member(metric, "attributes"), "sink");
+    if (name == "nissa.dropped_total"_metric.name() && (sink.empty() || sink == "jsonl")) dropped_ = *value;
+    return name == "tolaria.training.loss"_metric.name();
+  }
+
+  void take_epoch(const json& packet) {
+    const std::string text = text_at(member(member(packet, "system_health"), "indicators"), "epoch");
+    ++epoch_packets_;
+    newest_epoch_ = text;
+    seen_.insert(text);
+    if (run_.processes == 0) run_.processes = 1;  // its first packet is lost
+  }
+
+  void end_process(Last last) {
+    run_.policy_timeouts += std::exchange(timeouts_, 0);
+    const double dropped = std::exchange(dropped_, 0);
+    if (run_.processes == 0 || open_is_summarized_) return;
+    const std::string which = fmt::format("process {}", run_.processes);
+    if (dropped > 0) {
+      gaps().push_back(
+          fmt::format("{} dropped {} packets; their time is missing", which, static_cast<std::int64_t>(dropped)));
+    }
+    if (finished_) return;
+    const std::string after = newest_epoch_.empty() ? "its start" : "epoch " + newest_epoch_;
+    killed_ = gaps().size();
+    gaps().push_back(
+        which +
+        (last == Last::kYes ? " is still running or was killed: the time after " : " was killed: the time after ") +
+        after + " is missing");
+  }
+  std::vector<std::string>& gaps() { return run_.gaps; }
+
+  const Summary& summary_;
+  RunLedger& run_;
+  Times inside_{}, outside_{};  // of packets that the summary covers, and of the others
+  bool finished_ = false, open_is_summarized_ = false;
+  std::optional<std::ptrdiff_t> killed_;  // where the gap of the process before the newest one is, if it has one
+  std::set<std::string> seen_;
+  std::int64_t epoch_packets_ = 0;
+  std::string newest_epoch_;
+  double timeouts_ = 0, dropped_ = 0;
+};
+
+}  // namespace
+
+RunLedger read_run_ledger(const std::filesystem::path& run) {
+  RunLedger ledger;
+  const Summary summary = read_summary(run / "summary.json", ledger.gaps);
+  ledger.status = summary.status;
+  Packets packets(summary, ledger);
+  const auto telemetry = run / "telemetry.jsonl";
+  JsonlReport report;
+  if (has_telemetry(telemetry)) {
+    report = read_jsonl(telemetry, [&](const json& packet) { packets.take(packet); }, is_ledger_metric);
+    ledger.damaged_lines = report.damaged_total;
+  } else {
+    ledger.gaps.push_back("there is no telemetry.jsonl: only the process that wrote summary.json is covered");
+  }
+  packets.finish();
+  const auto missing = gaps_of(report);
+  ledger.gaps.insert(ledger.gaps.end(), missing.begin(), missing.end());
+  if (ledger.wall_ms <= 0) {
+    throw base::Error(base::ExitCode::kData,
+                      run.string() +
+                          " has no recorded times: neither its telemetry.jsonl nor its summary.json has any. They are "
+                          "recorded at the end of each epoch if telemetry.jsonl is true");
+  }
+  return ledger;
+}
+
+}  // namespace esper::history
