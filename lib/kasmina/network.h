@@ -25,8 +25,8 @@
 #include "kasmina/slot/lifecycle_event.h"
 #include "kasmina/tensor/mode.h"
 #include "kasmina/tensor/parameter_group.h"
-#include "leyline/command.h"
 #include "leyline/blueprint/sample_shape.h"
+#include "leyline/command.h"
 
 namespace esper::kasmina {
 

@@ -1,7 +1,7 @@
 #pragma once
 // The log of decisions: what a policy was asked, what it knew, and what it answered, so that each decision can be made
-// again. Plain data, and as lines of text: one record a line, with a checksum. history/growth/decision_log.h reads a run's.
-// Any thread.
+// again. Plain data, and as lines of text: one record a line, with a checksum. history/growth/decision_log.h reads a
+// run's. Any thread.
 //
 //   controller->load_state(record.state);
 //   controller->decide(record.observation);  // record.answer.decision again, but for its times

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/error.h"
-#include "esper/bench_daemon/bench_daemon.h"
 #include "esper/bench/bench_options.h"
+#include "esper/bench_daemon/bench_daemon.h"
 #include "esper/engine_loader.h"
 #include "esper/front.h"
 #include "esper/run_options.h"

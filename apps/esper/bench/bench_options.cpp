@@ -11,9 +11,9 @@
 #include "base/text/nearest.h"
 #include "config/loading/assignment.h"
 #include "config/step_config.h"
+#include "esper/bench/scenarios.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
-#include "esper/bench/scenarios.h"
 
 namespace esper {
 namespace {

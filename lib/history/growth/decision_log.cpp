@@ -11,8 +11,8 @@
 #include "base/error.h"
 #include "base/text/printable.h"
 #include "history/growth/lineage.h"
-#include "history/require_run_folder.h"
 #include "history/growth/run_history.h"
+#include "history/require_run_folder.h"
 #include "storage/bytes.h"
 #include "storage/confined_file_system.h"
 

@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "history/receipt/receipt_timeline.h"
 #include "history/growth/run_history.h"
+#include "history/receipt/receipt_timeline.h"
 #include "leyline/seed_id.h"
 #include "nissa/telemetry_files.h"
 

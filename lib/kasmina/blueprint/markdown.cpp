@@ -50,7 +50,8 @@ std::string names_where(const std::function<bool(const Blueprint&)>& holds) {
 std::string blueprint_markdown() {
   std::ostringstream out;
   out << "# Blueprints\n\n"
-         "The modules that can be grown, generated from `lib/leyline/blueprint/blueprint_table.h`; `growth.blueprints` in a run "
+         "The modules that can be grown, generated from `lib/leyline/blueprint/blueprint_table.h`; `growth.blueprints` "
+         "in a run "
          "file selects them.\n\n"
          "x is the feature at the slot, with C channels; every module returns a feature of the same shape. Neutral: "
          "at birth the output equals the input. "

@@ -44,7 +44,8 @@ std::string markdown_row(const TelemetryEntry& entry) {
 std::string telemetry_markdown() {
   std::string out =
       "# Telemetry\n\n"
-      "Generated from `lib/leyline/telemetry/telemetry_table.h`; `esper telemetry list` prints the same table. The table lists "
+      "Generated from `lib/leyline/telemetry/telemetry_table.h`; `esper telemetry list` prints the same table. The "
+      "table lists "
       "exactly the names that the code reports.\n"
       "A name without a dot is an event under the name that dashboards use; the packet's `source_subsystem` names its "
       "source.\n"

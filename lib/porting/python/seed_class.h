@@ -21,8 +21,8 @@ struct SeedPlace {
 // The call that makes the module without the composition's gate, of the sizes that the seed has.
 std::string seed_class(const SeedPlace& place);
 
-// Which rows of the catalogue have a class. A row of leyline/blueprint/blueprint_table.h that is not here is a bug that a test
-// finds, and the first export.
+// Which rows of the catalogue have a class. A row of leyline/blueprint/blueprint_table.h that is not here is a bug that
+// a test finds, and the first export.
 struct SeedClass {
   std::string_view blueprint;
   std::string (*call)(const SeedPlace& place);

@@ -20,8 +20,8 @@
 #include "base/fault.h"
 #include "history/black_box/black_box_writer.h"
 #include "storage/beneath.h"
-#include "support/files.h"
 #include "support/faults/mutated.h"
+#include "support/files.h"
 #include "support/temporary_folder.h"
 
 namespace esper::test::black_box_test {

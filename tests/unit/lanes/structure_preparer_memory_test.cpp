@@ -2,8 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "support/models/eager_reference.h"
 #include "support/faults/failing_allocator.h"
+#include "support/models/eager_reference.h"
 
 namespace esper::test::structure_preparer_memory_test {
 

@@ -2,8 +2,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
-#include "support/files.h"
 #include "support/faults/mutated.h"
+#include "support/files.h"
 #include "sweep/expand.h"
 #include "sweep/sweep_file.h"
 

@@ -9,8 +9,8 @@
 
 #include "kasmina/network/network_seeds.h"
 #include "support/faults/failing_allocator.h"
-#include "support/run_fixture.h"
 #include "support/models/step_fixture.h"
+#include "support/run_fixture.h"
 
 namespace esper::test::control_test {
 
