@@ -25,26 +25,26 @@ using namespace leyline::literals;
 namespace {
 
 tolaria::RunFacts facts_of(const CompositionParts& parts, const Loaders& loaders) {
-  const Workbench& bench = parts.bench;
+  const TrainingSetup& setup = parts.setup;
   const base::Clock clock;
-  return {.config = bench.config,
+  return {.config = setup.config,
           .run_id = parts.folder.run_id(),
           .training_hash = parts.training_hash,
-          .device = bench.device,
+          .device = setup.device,
           .batches_per_epoch = loaders.train->num_batches(),
           .reason_of_source = loaders.reason,
-          .skipped_samples = bench.data.skipped,
-          .classes_without_samples = data::classes_without_samples(bench.data.train),
-          .num_classes = bench.config.task == config::Task::kClassification ? bench.data.train.shape.num_classes : 0,
-          .preprocessing = preprocessing_text(bench),
-          .computed_on = device::numerics_of(bench.device),
+          .skipped_samples = setup.data.skipped,
+          .classes_without_samples = data::classes_without_samples(setup.data.train),
+          .num_classes = setup.config.task == config::Task::kClassification ? setup.data.train.shape.num_classes : 0,
+          .preprocessing = preprocessing_text(setup),
+          .computed_on = device::numerics_of(setup.device),
           .clock = clock,
           .started = clock.now()};
 }
 
 tolaria::CheckpointStore store_of(const CompositionParts& parts) {
   const auto& folder = parts.folder;
-  tolaria::CheckpointStore store(parts.files, folder.checkpoints(), folder.journal(), parts.bench.config.checkpoint);
+  tolaria::CheckpointStore store(parts.files, folder.checkpoints(), folder.journal(), parts.setup.config.checkpoint);
   store.protect(parts.start.refused);
   return store;
 }
@@ -89,27 +89,27 @@ std::unique_ptr<history::BlackBoxWriter> open_black_box(const std::string& run_f
 }
 
 tolaria::LaneParts lane_parts(const CompositionParts& parts, const Policy& policy) {
-  const Workbench& bench = parts.bench;
-  return {bench.compile_service.get(), [&bench] { return fresh_model(bench); }, policy.forecast, lane_log_of(parts)};
+  const TrainingSetup& setup = parts.setup;
+  return {setup.compile_service.get(), [&setup] { return fresh_model(setup); }, policy.forecast, lane_log_of(parts)};
 }
 
 }  // namespace
 
 Composition::Composition(CompositionParts parts)
     : policy_(std::move(parts.policy)),
-      telemetry_(parts.bench.config, parts.folder, parts.console),
-      loaders_(open_loaders(parts.bench)),
+      telemetry_(parts.setup.config, parts.folder, parts.console),
+      loaders_(open_loaders(parts.setup)),
       facts_(facts_of(parts, loaders_)),
       progress_(parts.progress),
       ledger_(std::move(parts.ledger)),
       black_box_(open_black_box(parts.folder.path, no_black_box_)),
       outbox_(facts_.run_id, facts_.clock, progress_, ledger_, telemetry_.sink(), black_box_.get()),
       writer_(store_of(parts), facts_.clock, facts_.config.safety.save_deadline),
-      saver_(save_source(parts.bench), writer_, outbox_, ledger_, telemetry_.display()),
+      saver_(save_source(parts.setup), writer_, outbox_, ledger_, telemetry_.display()),
       bundles_(parts.files, parts.folder.path, facts_, progress_, saver_, outbox_),
       run_{.facts = facts_,
            .progress = progress_,
-           .model = *parts.bench.model,
+           .model = *parts.setup.model,
            .data = {*loaders_.train, *loaders_.validation, probe_of(*loaders_.validation, facts_)},
            .policy = *policy_.policy,
            .lanes = lane_parts(parts, policy_),
@@ -129,9 +129,9 @@ Composition::Composition(CompositionParts parts)
   tolaria::report_start(run_, parts.start);
 }
 
-tolaria::SaveSource Composition::save_source(const Workbench& bench) {
-  return {facts_, *bench.model, progress_, *policy_.policy, [this, &bench] {
-            return tolaria::averaged_statistics(*bench.model, *loaders_.train, bench.config, bench.device);
+tolaria::SaveSource Composition::save_source(const TrainingSetup& setup) {
+  return {facts_, *setup.model, progress_, *policy_.policy, [this, &setup] {
+            return tolaria::averaged_statistics(*setup.model, *loaders_.train, setup.config, setup.device);
           }};
 }
 
@@ -157,7 +157,7 @@ void Composition::abandon(const std::exception& error) {
   telemetry_.close();
 }
 
-base::Ledger Composition::let_go() {
+base::Ledger Composition::take_ledger() {
   outbox_.flush();
   telemetry_.close();
   return std::move(ledger_);

@@ -11,7 +11,7 @@
 #include "engine/loaders.h"
 #include "engine/policy/policy.h"
 #include "engine/run_telemetry.h"
-#include "engine/workbench.h"
+#include "engine/training_setup.h"
 #include "tolaria/checkpoint/checkpoint_writer.h"
 #include "tolaria/report/run_report.h"
 #include "tolaria/run/run.h"
@@ -21,7 +21,7 @@
 namespace esper::engine {
 
 struct CompositionParts {
-  Workbench& bench;  // its model is the one that the run goes on with
+  TrainingSetup& setup;  // its model is the one that the run goes on with
   const tolaria::RunFolder& folder;
   base::FileSystem& files;
   Policy policy;
@@ -35,7 +35,7 @@ struct CompositionParts {
 
 class Composition {
  public:
-  // Ready for run_epochs; its start is reported. The bench and the file system outlive it.
+  // Ready for run_epochs; its start is reported. The setup and the file system outlive it.
   explicit Composition(CompositionParts parts);
   Composition(const Composition&) = delete;
   Composition& operator=(const Composition&) = delete;
@@ -47,13 +47,13 @@ class Composition {
   void finish(const tolaria::RunOutcome& outcome);
   // The same for a run that an exception ended; saves what can be saved.
   void abandon(const std::exception& error);
-  // Instead of either: for another composition of the same run, which goes on with its account.
-  base::Ledger let_go();
+  // Instead of either, where another composition goes on with the same run: its account of time.
+  base::Ledger take_ledger();
   // After either: as RunTelemetry::counts().
   nlohmann::ordered_json telemetry_counts() const;
 
  private:
-  tolaria::SaveSource save_source(const Workbench& bench);
+  tolaria::SaveSource save_source(const TrainingSetup& setup);
   void report_black_box();
 
   Policy policy_;

@@ -11,8 +11,8 @@
 #include "base/text/standard_output.h"
 #include "data/class_counts.h"
 #include "engine/commands.h"
+#include "engine/training_setup.h"
 #include "engine/trusted_programs.h"
-#include "engine/workbench.h"
 
 namespace esper::engine {
 namespace {

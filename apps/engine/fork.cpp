@@ -15,8 +15,8 @@
 #include "engine/commands.h"
 #include "engine/no_epochs_left.h"
 #include "engine/policy/policy.h"
+#include "engine/training_setup.h"
 #include "engine/trusted_programs.h"
-#include "engine/workbench.h"
 #include "history/growth/run_history.h"
 #include "history/setting_change.h"
 #include "kasmina/host/host_package.h"
@@ -65,19 +65,19 @@ void warn_if_unchecked(const history::RunHistory& journal, const CheckpointImage
   if (!checked) nissa::log::warning(tolaria::why_unchecked(path, journal, checked.error()));
 }
 
-// The checkpoint as the bench's model, journal and data agreeing with it.
-CheckpointImage restore_parent(Workbench& bench, base::FileSystem& files, const std::string& path,
+// The checkpoint as the setup's model, journal and data agreeing with it.
+CheckpointImage restore_parent(TrainingSetup& setup, base::FileSystem& files, const std::string& path,
                                const ForkRequest& fork) {
   auto image = tolaria::read_checkpoint(files, path);
   if (!image) throw Error(ExitCode::kCheckpoint, tolaria::why_unusable(path, image.error()) + "; choose another step");
-  const auto identity = tolaria::training_identity(bench.config, bench.data);
+  const auto identity = tolaria::training_identity(setup.config, setup.data);
   if (const auto own = identity.check(image->info.training_hash); !own) {
     throw Error(ExitCode::kCheckpoint, fmt::format("{} cannot be forked: {}", path, own.error()));
   }
   image->info.training_hash = identity.text();
-  if (image->preprocessing.empty()) image->preprocessing = preprocessing_text(bench);
+  if (image->preprocessing.empty()) image->preprocessing = preprocessing_text(setup);
   warn_if_unchecked(history::read_journal(files, fork.parent), *image, path);
-  const auto restored = step::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
+  const auto restored = step::restore_model(*setup.model, image->run.at("topology"), image->tensors, setup.device);
   if (!restored) throw Error(ExitCode::kCheckpoint, path + " cannot be used: " + restored.error());
   return std::move(*image);
 }
@@ -103,16 +103,16 @@ tolaria::ControlRecord remaining_controls(const std::vector<std::string>& remove
 }
 
 // The state without the seeds: their tensors, moments and sums are gone, all others as they were, to the bit.
-void leave_out(Workbench& bench, const std::vector<std::string>& seeds, CheckpointImage& image) {
-  forget(seeds, bench.config, image);
+void leave_out(TrainingSetup& setup, const std::vector<std::string>& seeds, CheckpointImage& image) {
+  forget(seeds, setup.config, image);
   json topology = image.run.at("topology");
-  for (const auto& seed : seeds) topology = kasmina::without_seed(std::move(topology), seed, bench.config.growth);
-  bench.model->network.restore_topology(topology);
-  step::follow_structure(*bench.model);
+  for (const auto& seed : seeds) topology = kasmina::without_seed(std::move(topology), seed, setup.config.growth);
+  setup.model->network.restore_topology(topology);
+  step::follow_structure(*setup.model);
   const auto controls = remaining_controls(seeds, image);
-  image.tensors = tolaria::copy_to_cpu(step::all_tensors(*bench.model, bench.device));
+  image.tensors = tolaria::copy_to_cpu(step::all_tensors(*setup.model, setup.device));
   std::ranges::move(tolaria::control_tensors(controls), std::back_inserter(image.tensors));
-  image.run["topology"] = bench.model->network.save_topology();
+  image.run["topology"] = setup.model->network.save_topology();
   image.run["topology_hash"] = leyline::topology_hash(kasmina::topology_of(image.run["topology"]));
   // The last epoch's figures and the best epoch were another network's.
   json& progress = image.run.at("progress");
@@ -125,11 +125,11 @@ void leave_out(Workbench& bench, const std::vector<std::string>& seeds, Checkpoi
 }
 
 // From the parent's policy to the one of the fork's configuration, which can only be none.
-void change_policy(Workbench& bench, config::PolicyKind policy, CheckpointImage& image) {
-  if (bench.config.policy.kind == policy) return;
-  bench.config.policy.kind = policy;
+void change_policy(TrainingSetup& setup, config::PolicyKind policy, CheckpointImage& image) {
+  if (setup.config.policy.kind == policy) return;
+  setup.config.policy.kind = policy;
   image.run["controller"] = tamiyo::NullController().save_state();
-  image.info.training_hash = tolaria::training_identity(bench.config, bench.data).text();
+  image.info.training_hash = tolaria::training_identity(setup.config, setup.data).text();
 }
 
 history::GrowthRecord fork_record(const ForkRequest& fork, const std::string& checkpoint,
@@ -213,10 +213,10 @@ std::string make_fork(const ForkRequest& request) {
   const auto checkpoint = checkpoint_at(files, request);
   config::RunConfig with_parents_policy = request.job.config;
   with_parents_policy.policy.kind = request.parents_policy;
-  Workbench bench = set_up(with_parents_policy, request.job.cache_dir, "the same command with");
-  auto image = restore_parent(bench, files, checkpoint, request);
-  if (!request.without.empty()) leave_out(bench, request.without, image);
-  change_policy(bench, request.job.config.policy.kind, image);
+  TrainingSetup setup = set_up(with_parents_policy, request.job.cache_dir, "the same command with");
+  auto image = restore_parent(setup, files, checkpoint, request);
+  if (!request.without.empty()) leave_out(setup, request.without, image);
+  change_policy(setup, request.job.config.policy.kind, image);
   require_epochs_left(request, image);
   const auto path = publish(request, checkpoint, image);
   if (!request.train) print_fork(request, checkpoint, image, path);

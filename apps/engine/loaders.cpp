@@ -19,32 +19,32 @@ using data::Source;
 constexpr base::Duration kBeyondCommand = std::chrono::seconds(20);
 
 // Whether the run is to choose between a data set on the card and copies to it.
-bool has_choice(const Workbench& bench) {
-  return bench.config.data.gpu_dataset == config::Resident::kAuto && bench.device.is_cuda() &&
-         !bench.data.train.process;
+bool has_choice(const TrainingSetup& setup) {
+  return setup.config.data.gpu_dataset == config::Resident::kAuto && setup.device.is_cuda() &&
+         !setup.data.train.process;
 }
 
-data::SourceFacts facts_of(const Workbench& bench) {
-  const auto& config = bench.config;
+data::SourceFacts facts_of(const TrainingSetup& setup) {
+  const auto& config = setup.config;
   data::SourceFacts facts;
-  if (bench.data.train.inputs.defined()) {
-    facts.resident_bytes += data::resident_bytes(bench.data.train, config.data.augment) +
-                            data::resident_bytes(bench.data.validation, config::AugmentConfig{});
-    facts.batches = batches_per_epoch(bench) * config.epochs;
+  if (setup.data.train.inputs.defined()) {
+    facts.resident_bytes += data::resident_bytes(setup.data.train, config.data.augment) +
+                            data::resident_bytes(setup.data.validation, config::AugmentConfig{});
+    facts.batches = batches_per_epoch(setup) * config.epochs;
   }
-  if (bench.data.test) facts.resident_bytes += data::resident_bytes(*bench.data.test, config::AugmentConfig{});
-  facts.free_bytes = static_cast<std::int64_t>(device::memory_figures(bench.device).free_bytes);
+  if (setup.data.test) facts.resident_bytes += data::resident_bytes(*setup.data.test, config::AugmentConfig{});
+  facts.free_bytes = static_cast<std::int64_t>(device::memory_figures(setup.device).free_bytes);
   return facts;
 }
 
 // Without a measurement.
-Source source_of(const Workbench& bench) {
-  if (has_choice(bench)) return data::fits(facts_of(bench)) ? Source::kResident : Source::kThreads;
-  return bench.config.data.gpu_dataset == config::Resident::kOn ? Source::kResident : Source::kThreads;
+Source source_of(const TrainingSetup& setup) {
+  if (has_choice(setup)) return data::fits(facts_of(setup)) ? Source::kResident : Source::kThreads;
+  return setup.config.data.gpu_dataset == config::Resident::kOn ? Source::kResident : Source::kThreads;
 }
 
-LoaderPointer make_loader(const data::Dataset& dataset, const Workbench& bench, Source source, Order order) {
-  const auto& config = bench.config;
+LoaderPointer make_loader(const data::Dataset& dataset, const TrainingSetup& setup, Source source, Order order) {
+  const auto& config = setup.config;
   const bool training = order == Order::kShuffled;
   data::LoaderConfig loader;
   loader.batch_size = config.data.batch_size;
@@ -57,34 +57,34 @@ LoaderPointer make_loader(const data::Dataset& dataset, const Workbench& bench, 
     loader.epoch_samples = config.data.epoch_samples;
   }
   loader.deadline = config.safety.data_deadline;
-  const bool pinned = bench.device.is_cuda() && config.data.pin_memory;
+  const bool pinned = setup.device.is_cuda() && config.data.pin_memory;
   loader.staging = pinned ? data::Staging::kPinned : data::Staging::kPageable;
   loader.worker_life = config.data.persistent_workers ? data::WorkerLife::kLoader : data::WorkerLife::kEpoch;
   loader.source = source;
-  loader.device = bench.device;
+  loader.device = setup.device;
   try {
-    auto made = std::make_unique<data::Loader>(dataset, bench.data.standardization, loader);
+    auto made = std::make_unique<data::Loader>(dataset, setup.data.standardization, loader);
     return {made.release(), EndLoader{config.safety.save_deadline + kBeyondCommand}};
   } catch (const c10::OutOfMemoryError&) {
     throw base::Error(
         base::ExitCode::kResources,
         fmt::format("data.gpu_dataset: the data set does not fit on {}; turn it off, or lower data.max_samples",
-                    bench.device.str()));
+                    setup.device.str()));
   }
 }
 
 // Nothing where a signal asks for a stop, or the forward has no memory: then the run will say so in a better place.
-std::optional<data::SourceTimes> times_of(const Workbench& bench, data::Loader& resident, data::Loader& copied) {
+std::optional<data::SourceTimes> times_of(const TrainingSetup& setup, data::Loader& resident, data::Loader& copied) {
   base::Ledger ledger;
   const auto forward = [&](const torch::Tensor& inputs) {
     const c10::InferenceMode inference;
-    const device::AutocastScope autocast(bench.device.type(), bench.settings.compute_type);
-    bench.model->network.forward(inputs, kasmina::Mode::kEvaluate);
+    const device::AutocastScope autocast(setup.device.type(), setup.settings.compute_type);
+    setup.model->network.forward(inputs, kasmina::Mode::kEvaluate);
   };
   const auto timer_of = [&](data::Loader& loader, int prepared) {
-    return tolaria::SourceTimer(loader, bench.device, bench.config.data, ledger, forward, prepared);
+    return tolaria::SourceTimer(loader, setup.device, setup.config.data, ledger, forward, prepared);
   };
-  tolaria::SourceTimer of_resident = timer_of(resident, 0), of_copied = timer_of(copied, bench.config.data.prefetch);
+  tolaria::SourceTimer of_resident = timer_of(resident, 0), of_copied = timer_of(copied, setup.config.data.prefetch);
   try {
     return data::time_sources([&] { return of_resident.round(); }, [&] { return of_copied.round(); }, base::Clock());
   } catch (const std::exception& error) {
@@ -98,15 +98,15 @@ struct ChosenLoader {
   std::string reason;
 };
 
-ChosenLoader measured_loader(const Workbench& bench) {
+ChosenLoader measured_loader(const TrainingSetup& setup) {
   LoaderPointer resident, copied;
-  const auto open = [&](Source source) { return make_loader(bench.data.train, bench, source, Order::kShuffled); };
+  const auto open = [&](Source source) { return make_loader(setup.data.train, setup, source, Order::kShuffled); };
   const auto measure = [&]() -> std::optional<data::SourceTimes> {
     resident = open(Source::kResident);
     copied = open(Source::kThreads);
-    return times_of(bench, *resident, *copied);
+    return times_of(setup, *resident, *copied);
   };
-  auto [source, reason] = data::choose_source(facts_of(bench), measure);
+  auto [source, reason] = data::choose_source(facts_of(setup), measure);
   LoaderPointer& chosen = source == Source::kResident ? resident : copied;
   if (!chosen) return {open(source), std::move(reason)};
   chosen->seek(0, 0);
@@ -114,12 +114,12 @@ ChosenLoader measured_loader(const Workbench& bench) {
 }
 
 // A card that others fill meanwhile ends no run that left the choice open.
-ChosenLoader choose_loader(const Workbench& bench) {
+ChosenLoader choose_loader(const TrainingSetup& setup) {
   try {
-    return measured_loader(bench);
+    return measured_loader(setup);
   } catch (const base::Error& error) {
     if (error.code() != base::ExitCode::kResources) throw;
-    return {make_loader(bench.data.train, bench, Source::kThreads, Order::kShuffled), error.what()};
+    return {make_loader(setup.data.train, setup, Source::kThreads, Order::kShuffled), error.what()};
   }
 }
 
@@ -133,18 +133,18 @@ void EndLoader::operator()(data::Loader* loader) const {
   lift();
 }
 
-LoaderPointer open_loader(const Workbench& bench, const data::Dataset& dataset, Order order) {
-  return make_loader(dataset, bench, source_of(bench), order);
+LoaderPointer open_loader(const TrainingSetup& setup, const data::Dataset& dataset, Order order) {
+  return make_loader(dataset, setup, source_of(setup), order);
 }
 
-Loaders open_loaders(const Workbench& bench) {
-  auto [train, reason] = has_choice(bench) ? choose_loader(bench)
-                                           : ChosenLoader{open_loader(bench, bench.data.train, Order::kShuffled), {}};
+Loaders open_loaders(const TrainingSetup& setup) {
+  auto [train, reason] = has_choice(setup) ? choose_loader(setup)
+                                           : ChosenLoader{open_loader(setup, setup.data.train, Order::kShuffled), {}};
   const auto sequential = [&, source = train->source()](const data::Dataset& part) {
-    return make_loader(part, bench, source, Order::kSequential);
+    return make_loader(part, setup, source, Order::kSequential);
   };
-  return {std::move(train), sequential(bench.data.validation),
-          bench.data.test ? sequential(*bench.data.test) : LoaderPointer(), std::move(reason)};
+  return {std::move(train), sequential(setup.data.validation),
+          setup.data.test ? sequential(*setup.data.test) : LoaderPointer(), std::move(reason)};
 }
 
 }  // namespace esper::engine

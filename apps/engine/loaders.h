@@ -5,7 +5,7 @@
 #include <string>
 
 #include "data/loading/loader.h"
-#include "engine/workbench.h"
+#include "engine/training_setup.h"
 
 namespace esper::engine {
 
@@ -18,13 +18,13 @@ struct EndLoader {
 using LoaderPointer = std::unique_ptr<data::Loader, EndLoader>;
 
 struct Loaders {
-  LoaderPointer train, validation, test;  // test: null where bench.data has none
+  LoaderPointer train, validation, test;  // test: null where setup.data has none
   std::string reason;                     // of their source, where data.gpu_dataset left it to the run on a card
 };
 // Of a training: where data.gpu_dataset leaves the source to it, they are measured (data/loading/source_choice.h). They
-// read out of bench.data, which stays where it is from now on.
-Loaders open_loaders(const Workbench& bench);
-// Of a data set that outlives it, normalised as bench.data says. Measures nothing: auto goes by the size.
-LoaderPointer open_loader(const Workbench& bench, const data::Dataset& dataset, data::Order order);
+// read out of setup.data, which stays where it is from now on.
+Loaders open_loaders(const TrainingSetup& setup);
+// Of a data set that outlives it, normalised as setup.data says. Measures nothing: auto goes by the size.
+LoaderPointer open_loader(const TrainingSetup& setup, const data::Dataset& dataset, data::Order order);
 
 }  // namespace esper::engine

@@ -93,24 +93,24 @@ SavedNumerics saved_numerics(const SavedRun& saved) {
           std::ranges::any_of(saved.image.tensors, [](const auto& it) { return it.id.starts_with("scaler."); })};
 }
 
-void restore(Workbench& bench, const SavedRun& saved) {
+void restore(TrainingSetup& setup, const SavedRun& saved) {
   const auto& image = saved.image;
-  const auto restored = step::restore_model(*bench.model, image.run.at("topology"), image.tensors, bench.device);
+  const auto restored = step::restore_model(*setup.model, image.run.at("topology"), image.tensors, setup.device);
   if (!restored) throw Error(ExitCode::kCheckpoint, saved.path + " cannot be used: " + restored.error());
 }
 
-tolaria::AveragedModel averaged_model(Workbench& bench, const SavedRun& saved) {
-  if (!tolaria::needs_averaged_statistics(*bench.model) || has_statistics(saved.image)) {
-    return {*bench.model, saved.image.tensors};
+tolaria::AveragedModel averaged_model(TrainingSetup& setup, const SavedRun& saved) {
+  if (!tolaria::needs_averaged_statistics(*setup.model) || has_statistics(saved.image)) {
+    return {*setup.model, saved.image.tensors};
   }
-  if (!bench.data.train.inputs.defined()) {
+  if (!setup.data.train.inputs.defined()) {
     throw Error(ExitCode::kCheckpoint,
                 saved.path +
                     " holds no batch norm statistics of the averaged model, as one saved by an interrupted run or an "
                     "earlier version: choose another with --checkpoint, or continue the run (esper train --resume)");
   }
-  const auto train = open_loader(bench, bench.data.train, data::Order::kShuffled);
-  return {*bench.model, *train, bench.config, bench.device};
+  const auto train = open_loader(setup, setup.data.train, data::Order::kShuffled);
+  return {*setup.model, *train, setup.config, setup.device};
 }
 
 }  // namespace esper::engine

@@ -6,7 +6,7 @@
 
 #include "base/file_system.h"
 #include "data/preprocessing.h"
-#include "engine/workbench.h"
+#include "engine/training_setup.h"
 #include "tolaria/checkpoint/checkpoint.h"
 #include "tolaria/evaluation/averaged_model.h"
 
@@ -28,11 +28,11 @@ void require_task(const SavedRun& saved, config::Task task);
 // By the checkpoint's tensors, and the run's reactions that it holds.
 SavedNumerics saved_numerics(const SavedRun& saved);
 
-// Makes the bench's network the checkpoint's. Throws Error{kCheckpoint}.
-void restore(Workbench& bench, const SavedRun& saved);
+// Makes the setup's network the checkpoint's. Throws Error{kCheckpoint}.
+void restore(TrainingSetup& setup, const SavedRun& saved);
 
-// The bench's network as validation measures it. Its batch norm statistics are the checkpoint's; where it has none they
+// The setup's network as validation measures it. Its batch norm statistics are the checkpoint's; where it has none they
 // are taken from the training data, and without these Error{kCheckpoint} is thrown.
-tolaria::AveragedModel averaged_model(Workbench& bench, const SavedRun& saved);
+tolaria::AveragedModel averaged_model(TrainingSetup& setup, const SavedRun& saved);
 
 }  // namespace esper::engine

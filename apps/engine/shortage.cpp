@@ -16,10 +16,10 @@ tolaria::Shortage shortage(const std::string& resource, const config::Estimate& 
 
 }  // namespace
 
-std::vector<tolaria::Shortage> forecast_shortages(const Workbench& bench, base::FileSystem& files,
+std::vector<tolaria::Shortage> forecast_shortages(const TrainingSetup& setup, base::FileSystem& files,
                                                   const std::string& run_folder) {
-  const auto on = bench.device.is_cpu() ? config::RunsOn::kCpu : config::RunsOn::kGpu;
-  const auto forecast = config::forecast(bench.config, {.sample = bench.data.train.shape}, on);
+  const auto on = setup.device.is_cpu() ? config::RunsOn::kCpu : config::RunsOn::kGpu;
+  const auto forecast = config::forecast(setup.config, {.sample = setup.data.train.shape}, on);
   std::vector<tolaria::Shortage> found;
   const auto room = base::memory_room(base::system_memory());
   if (forecast.memory.bytes > room.bytes) {

@@ -43,10 +43,10 @@ FileSystem& confine(const std::string& run_folder) {
 }
 
 // The model as at the start of the run.
-void begin_anew(Workbench& bench) {
-  device::seed_all(bench.config.seed);
-  bench.model = fresh_model(bench);
-  begin_with_weights(bench);
+void begin_anew(TrainingSetup& setup) {
+  device::seed_all(setup.config.seed);
+  setup.model = fresh_model(setup);
+  begin_with_weights(setup);
 }
 
 // settings: those of the next epoch. A fork without seeds is another network than its parent: it has no figures to end
@@ -83,31 +83,32 @@ void keep_config(const OpenRun& open, const RunConfig& config) {
 }
 
 // What was learned from inputs in one scale goes on in it, also where this version would measure another.
-void keep_normaliser(Workbench& bench, const tolaria::ResumePoint& from) {
+void keep_normaliser(TrainingSetup& setup, const tolaria::ResumePoint& from) {
   if (from.preprocessing.empty()) return;
   const auto saved = data::read_preprocessing(from.preprocessing);
   if (!saved) {
     throw base::Error(base::ExitCode::kCheckpoint,
                       from.checkpoint + "/preprocessing.json cannot be used: " + saved.error());
   }
-  if (saved->standardization == bench.data.standardization) return;
+  if (saved->standardization == setup.data.standardization) return;
   nissa::log::warning("mean and deviation of the training data are not those of " + from.checkpoint +
                       ", which are kept");
-  bench.data.standardization = saved->standardization;
+  setup.data.standardization = saved->standardization;
 }
 
-tolaria::ResumePoint find_resume_point(const OpenRun& open, Workbench& bench, const tolaria::TrainingIdentity& identity,
-                                       const history::SettingChanges& changes, const GoingBack* back,
+tolaria::ResumePoint find_resume_point(const OpenRun& open, TrainingSetup& setup,
+                                       const tolaria::TrainingIdentity& identity,
+                                       const history::SettingChanges& changes, const RestartState* restart,
                                        tamiyo::RunPolicy& policy) {
   tolaria::ResumeTarget target{
-      bench.config, identity, bench.device, batches_per_epoch(bench), [&bench] { return fresh_model(bench); }, changes};
-  if (back != nullptr) {
-    target.reactions = back->reactions;
-    target.newest_step = back->newest_step;
+      setup.config, identity, setup.device, batches_per_epoch(setup), [&setup] { return fresh_model(setup); }, changes};
+  if (restart != nullptr) {
+    target.reactions = restart->reactions;
+    target.newest_step = restart->newest_step;
   }
   auto from = tolaria::find_resume_point(open.files, open.folder.path, target, policy);
-  if (!from.progress.safety.full_precision || bench.settings.compute_type == torch::kFloat32) return from;
-  raise_precision(bench);
+  if (!from.progress.safety.full_precision || setup.settings.compute_type == torch::kFloat32) return from;
+  raise_precision(setup);
   if (!from.model) return from;  // from the beginning
   auto refused = std::move(from.refused);
   from = {};
@@ -116,19 +117,19 @@ tolaria::ResumePoint find_resume_point(const OpenRun& open, Workbench& bench, co
   return from;
 }
 
-tolaria::ResumePoint resume(const OpenRun& open, Workbench& bench, const RunConfig& config,
-                            const tolaria::TrainingIdentity& identity, const GoingBack* back,
+tolaria::ResumePoint resume(const OpenRun& open, TrainingSetup& setup, const RunConfig& config,
+                            const tolaria::TrainingIdentity& identity, const RestartState* restart,
                             tamiyo::RunPolicy& policy) {
   const std::string& path = open.folder.path;
   const auto changes = history::accepted_changes(open.files, path);
-  auto from = find_resume_point(open, bench, identity, changes, back, policy);
+  auto from = find_resume_point(open, setup, identity, changes, restart, policy);
   if (from.model) {
-    bench.model = std::move(from.model);
+    setup.model = std::move(from.model);
   } else {
-    begin_anew(bench);
+    begin_anew(setup);
   }
-  keep_normaliser(bench, from);
-  check_epochs_left(from.progress, history::settings_at(bench.config, changes, from.progress.epoch + 1), path);
+  keep_normaliser(setup, from);
+  check_epochs_left(from.progress, history::settings_at(setup.config, changes, from.progress.epoch + 1), path);
   if (!from.unchecked.empty()) nissa::log::warning(from.unchecked);
   keep_config(open, config);
   return from;
@@ -141,25 +142,25 @@ base::Ledger open_ledger(const TrainRequest& request) {
   return ledger;
 }
 
-// back: the run goes back in this process; else null.
-std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& bench, const OpenRun& open, Policy policy,
-                                     GoingBack* back) {
+// restart: the run goes back in this process; else null.
+std::unique_ptr<Composition> compose(const TrainRequest& request, TrainingSetup& setup, const OpenRun& open,
+                                     Policy policy, RestartState* restart) {
   using Kind = tolaria::RunStart::Kind;
-  const bool resuming = back != nullptr || !request.resume.empty();
+  const bool resuming = restart != nullptr || !request.resume.empty();
   const RunConfig& config = request.job.config;
-  const auto identity = tolaria::training_identity(config, bench.data);
-  const auto from = resuming ? resume(open, bench, config, identity, back, *policy.policy) : tolaria::ResumePoint();
-  base::Ledger ledger = back != nullptr ? std::move(back->ledger) : open_ledger(request);
+  const auto identity = tolaria::training_identity(config, setup.data);
+  const auto from = resuming ? resume(open, setup, config, identity, restart, *policy.policy) : tolaria::ResumePoint();
+  base::Ledger ledger = restart != nullptr ? std::move(restart->ledger) : open_ledger(request);
   return std::make_unique<Composition>(
-      CompositionParts{.bench = bench,
+      CompositionParts{.setup = setup,
                        .folder = open.folder,
                        .files = open.files,
                        .policy = std::move(policy),
                        .training_hash = identity.text(),
                        .start = {resuming ? Kind::kResumed : Kind::kNew, open.folder.path, from.checkpoint,
                                  from.refused, from.computed_on,
-                                 back == nullptr ? forecast_shortages(bench, open.files, open.folder.path)
-                                                 : std::vector<tolaria::Shortage>(),
+                                 restart == nullptr ? forecast_shortages(setup, open.files, open.folder.path)
+                                                    : std::vector<tolaria::Shortage>(),
                                  request.esper},
                        .progress = from.progress,
                        .console = request.run.quiet ? Console::kNone : Console::kAsConfigured,
@@ -167,10 +168,10 @@ std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& ben
 }
 
 // A run that cannot be composed again ends as others do, with a last packet and its trace. Its checkpoints stand.
-void report_no_return(const Workbench& bench, const OpenRun& open, const tolaria::RestartRequest& where,
-                      base::Ledger& ledger, const std::exception& error) {
+void report_failed_restart(const TrainingSetup& setup, const OpenRun& open, const tolaria::RestartRequest& where,
+                           base::Ledger& ledger, const std::exception& error) {
   try {
-    RunTelemetry telemetry(bench.config, open.folder, Console::kNone);
+    RunTelemetry telemetry(setup.config, open.folder, Console::kNone);
     tolaria::RunProgress progress;
     progress.epoch = where.epoch - 1;
     progress.step = where.step;
@@ -197,52 +198,52 @@ OpenRun create_run(const std::string& path, const RunConfig& config) {
   return open;
 }
 
-void begin_with_weights(Workbench& bench) {
-  const std::string& path = bench.config.host.weights;
+void begin_with_weights(TrainingSetup& setup) {
+  const std::string& path = setup.config.host.weights;
   if (path.empty()) return;
-  const auto weights = bench.model->network.take_weights(path);
-  step::restart_averages(bench.model->state);
+  const auto weights = setup.model->network.take_weights(path);
+  step::restart_averages(setup.model->state);
   nissa::log::info(fmt::format("host.weights: {} tensors taken from {}", weights.taken.size(), path));
   if (const std::string text = kasmina::differences(weights); !text.empty()) {
     nissa::log::warning("host.weights: " + text.substr(0, text.size() - 1));
   }
 }
 
-std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& bench, const OpenRun& open,
+std::unique_ptr<Composition> compose(const TrainRequest& request, TrainingSetup& setup, const OpenRun& open,
                                      Policy policy) {
-  return compose(request, bench, open, std::move(policy), nullptr);
+  return compose(request, setup, open, std::move(policy), nullptr);
 }
 
-std::unique_ptr<Composition> go_back(const TrainRequest& request, Workbench& bench, const OpenRun& open,
-                                     std::unique_ptr<Composition> composition, const tolaria::RunOutcome& outcome,
-                                     GoingBack& back) {
+std::unique_ptr<Composition> restart_run(const TrainRequest& request, TrainingSetup& setup, const OpenRun& open,
+                                         std::unique_ptr<Composition> composition, const tolaria::RunOutcome& outcome,
+                                         RestartState& restart) {
   const base::Clock clock;
   const auto begin = clock.now();
   const tolaria::RestartRequest& where = *outcome.restart;
-  back.reactions.insert(back.reactions.end(), where.reactions.begin(), where.reactions.end());
-  back.newest_step = where.newest_step;
-  back.from = {outcome.reason, where.epoch, where.step, {}, where.figures};
-  back.ledger = composition->let_go();
+  restart.reactions.insert(restart.reactions.end(), where.reactions.begin(), where.reactions.end());
+  restart.newest_step = where.newest_step;
+  restart.from = {outcome.reason, where.epoch, where.step, {}, where.figures};
+  restart.ledger = composition->take_ledger();
   auto kept = composition->bundles().release_kept();
   // In fp32, or in smaller batches, the run may come to that step with other bits.
   const auto changes_bits = [](const tolaria::ReactionRecord& made) {
     return made.reaction == tolaria::Reaction::kFullPrecision || made.reaction == tolaria::Reaction::kSplitBatches;
   };
   if (std::ranges::any_of(where.reactions, changes_bits)) kept.reset();
-  const auto lift = end_in_time(bench.config, static_cast<int>(base::ExitCode::kTryAgain),
+  const auto lift = end_in_time(setup.config, static_cast<int>(base::ExitCode::kTryAgain),
                                 "the run in " + open.folder.path + " cannot go back; go on with esper train --resume");
   composition.reset();
   lift();
-  bench.model.reset();  // one at a time: memory may be what is short
+  setup.model.reset();  // one at a time: memory may be what is short
   base::fault::signal_point("tolaria.returning");
   try {
-    composition = compose(request, bench, open, make_policy(request.job.config, request.job.cache_dir), &back);
+    composition = compose(request, setup, open, make_policy(request.job.config, request.job.cache_dir), &restart);
   } catch (const std::exception& error) {
-    report_no_return(bench, open, where, back.ledger, error);
+    report_failed_restart(setup, open, where, restart.ledger, error);
     throw;
   }
-  back.from.took = clock.now() - begin;
-  composition->run().restart_report = back.from;
+  restart.from.took = clock.now() - begin;
+  composition->run().restart_report = restart.from;
   composition->bundles().adopt(std::move(kept));
   return composition;
 }

@@ -27,15 +27,16 @@ OpenRun open_run(const std::string& path);
 OpenRun create_run(const std::string& path, const config::RunConfig& config);
 
 // Before the first step of a new run.
-void begin_with_weights(Workbench& bench);
+void begin_with_weights(TrainingSetup& setup);
 
 // Finds where the run stands and puts it together. A run that is resumed gets its newest checkpoint that will do, in
-// the bench and in the policy. Throws as find_resume_point(), and Error{kConfig} for a fork without seeds that has no
+// the setup and in the policy. Throws as find_resume_point(), and Error{kConfig} for a fork without seeds that has no
 // epoch left to train.
-std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& bench, const OpenRun& open, Policy policy);
+std::unique_ptr<Composition> compose(const TrainRequest& request, TrainingSetup& setup, const OpenRun& open,
+                                     Policy policy);
 
 // What a run that goes back takes with it, each time.
-struct GoingBack {
+struct RestartState {
   std::vector<tolaria::ReactionRecord> reactions;  // of this process, in order
   std::int64_t newest_step = 0;
   tolaria::RestartReport from;
@@ -43,8 +44,8 @@ struct GoingBack {
 };
 
 // The run goes on from an earlier checkpoint: everything is composed anew, as in a process that resumes it.
-std::unique_ptr<Composition> go_back(const TrainRequest& request, Workbench& bench, const OpenRun& open,
-                                     std::unique_ptr<Composition> composition, const tolaria::RunOutcome& outcome,
-                                     GoingBack& back);
+std::unique_ptr<Composition> restart_run(const TrainRequest& request, TrainingSetup& setup, const OpenRun& open,
+                                         std::unique_ptr<Composition> composition, const tolaria::RunOutcome& outcome,
+                                         RestartState& restart);
 
 }  // namespace esper::engine

@@ -17,8 +17,8 @@
 #include "engine/end_in_time.h"
 #include "engine/start_run.h"
 #include "engine/train_report.h"
+#include "engine/training_setup.h"
 #include "engine/trusted_programs.h"
-#include "engine/workbench.h"
 #include "history/bundle_config.h"
 #include "kasmina/network/network_tensors.h"
 #include "lanes/step_runner.h"
@@ -42,15 +42,15 @@ std::string new_path(const TrainRequest& request, const RunConfig& config) {
   return tolaria::new_run_path(storage::real_file_system(), config.runs_dir, config.name, now);
 }
 
-int dry_run(const Workbench& bench, const TrainRequest& request) {
-  const ordered_json plan = {{"device", bench.device.str()},
-                             {"train_samples", data::num_samples(bench.data.train)},
-                             {"validation_samples", data::num_samples(bench.data.validation)},
-                             {"steps_per_epoch", (batches_per_epoch(bench) + bench.config.step.accumulation - 1) /
-                                                     bench.config.step.accumulation},
-                             {"epochs", bench.config.epochs},
-                             {"parameters", kasmina::num_parameters_of(bench.model->network.state())},
-                             {"checkpoint_bytes", kasmina::bytes_of(step::all_tensors(*bench.model, bench.device))}};
+int dry_run(const TrainingSetup& setup, const TrainRequest& request) {
+  const ordered_json plan = {{"device", setup.device.str()},
+                             {"train_samples", data::num_samples(setup.data.train)},
+                             {"validation_samples", data::num_samples(setup.data.validation)},
+                             {"steps_per_epoch", (batches_per_epoch(setup) + setup.config.step.accumulation - 1) /
+                                                     setup.config.step.accumulation},
+                             {"epochs", setup.config.epochs},
+                             {"parameters", kasmina::num_parameters_of(setup.model->network.state())},
+                             {"checkpoint_bytes", kasmina::bytes_of(step::all_tensors(*setup.model, setup.device))}};
   if (request.job.json) {
     write_json(plan);
   } else {
@@ -100,20 +100,20 @@ void name_bundle(const OpenRun& open, tolaria::RunOutcome& outcome) {
 }
 
 // Trains to the end, or to a reason to stop.
-FinishedRun train(const TrainRequest& request, Workbench& bench, const OpenRun& open,
+FinishedRun train(const TrainRequest& request, TrainingSetup& setup, const OpenRun& open,
                   std::unique_ptr<Composition> begun) {
   auto composed = std::move(begun);
-  GoingBack back;
+  RestartState restart;
   std::optional<device::KernelTrace> kernels;
-  if (request.trace) composed->run().kernel_trace = &kernels.emplace(bench.device);
+  if (request.trace) composed->run().kernel_trace = &kernels.emplace(setup.device);
   auto outcome = run_epochs(*composed, open);
   while (outcome.restart && base::Interrupt::requested() == 0) {
-    composed = go_back(request, bench, open, std::move(composed), outcome, back);
+    composed = restart_run(request, setup, open, std::move(composed), outcome, restart);
     if (kernels) composed->run().kernel_trace = &*kernels;
     outcome = run_epochs(*composed, open);
   }
   if (outcome.restart) outcome = interrupted_on_the_way();
-  end_in_time(bench.config, static_cast<int>(tolaria::exit_code_of(outcome)),
+  end_in_time(setup.config, static_cast<int>(tolaria::exit_code_of(outcome)),
               "the run in " + open.folder.path + " is over");
   name_bundle(open, outcome);
   Composition& composition = *composed;
@@ -144,17 +144,17 @@ int run(const TrainRequest& request) {
   }
   std::optional<OpenRun> open;
   if (resuming) open.emplace(open_run(request.resume));
-  Workbench bench = set_up(config, request.job.cache_dir, resuming ? "esper train --resume " + request.resume : "");
-  lanes::check_lane(config.step, bench.device);
-  if (!resuming) begin_with_weights(bench);
-  if (request.dry_run) return dry_run(bench, request);
+  TrainingSetup setup = set_up(config, request.job.cache_dir, resuming ? "esper train --resume " + request.resume : "");
+  lanes::check_lane(config.step, setup.device);
+  if (!resuming) begin_with_weights(setup);
+  if (request.dry_run) return dry_run(setup, request);
   Policy policy = make_policy(config, request.job.cache_dir);
   if (!resuming) open.emplace(create_run(new_path(request, config), config));
-  auto composition = compose(request, bench, *open, std::move(policy));
+  auto composition = compose(request, setup, *open, std::move(policy));
 
   base::fault::signal_point("tolaria.starting");
   interrupt.begin_saving();
-  const auto [outcome, summary, composed] = train(request, bench, *open, std::move(composition));
+  const auto [outcome, summary, composed] = train(request, setup, *open, std::move(composition));
   for (const auto& point : base::fault::unfired()) nissa::log::warning(base::fault::unfired_text(point));
   interrupt.end_saving();
   // One that came after training had ended, with everything saved.

@@ -41,14 +41,14 @@ LoopFigures run_loop(const config::RunConfig& config, const Scratch& scratch, co
                      const std::string& cache_dir, std::unique_ptr<leyline::Controller> controller,
                      base::ExitCode expected) {
   auto& files = storage::real_file_system();
-  Workbench bench = set_up(config, cache_dir);
+  TrainingSetup setup = set_up(config, cache_dir);
   const auto folder = tolaria::create_run_folder(files, scratch.path(name), config::resolved_yaml(config));
   std::vector<tolaria::StepTime> times;
-  Composition composition({.bench = bench,
+  Composition composition({.setup = setup,
                            .folder = folder,
                            .files = files,
                            .policy = make_policy(config, cache_dir, std::move(controller)),
-                           .training_hash = tolaria::training_identity(config, bench.data).text(),
+                           .training_hash = tolaria::training_identity(config, setup.data).text(),
                            .start = {.run_dir = folder.path},
                            .progress = tolaria::RunProgress(),
                            .step_times = &times});

@@ -38,13 +38,13 @@ config::RunConfig with_made_up_text(config::RunConfig config, const Scratch& scr
 
 std::unique_ptr<Workload> prepare_workload(const config::RunConfig& config, const std::string& cache_dir) {
   auto workload = std::make_unique<Workload>(Workload{set_up(config, cache_dir), {}, {}});
-  Workbench& bench = workload->bench;
-  const LoaderPointer train = open_loader(bench, bench.data.train, data::Order::kShuffled);
+  TrainingSetup& setup = workload->setup;
+  const LoaderPointer train = open_loader(setup, setup.data.train, data::Order::kShuffled);
   Microbatches step;
   while (workload->steps.size() < kMaxSteps) {
     const auto batch = train->next();
     if (!batch || batch->size < config.data.batch_size) break;
-    step.push_back({batch->inputs.to(bench.device), batch->targets.to(bench.device)});
+    step.push_back({batch->inputs.to(setup.device), batch->targets.to(setup.device)});
     if (static_cast<int>(step.size()) == config.step.accumulation) {
       workload->steps.push_back(std::exchange(step, {}));
     }
@@ -59,21 +59,21 @@ std::unique_ptr<Workload> prepare_workload(const config::RunConfig& config, cons
 }
 
 void prepare_compiling(Workload& workload, const std::string& cache_dir) {
-  Workbench& bench = workload.bench;
+  TrainingSetup& setup = workload.setup;
   workload.no_compiler = find_python().problem;
   if (!workload.no_compiler.empty()) {
-    bench.compile_service = nullptr;
+    setup.compile_service = nullptr;
   } else {  // a benchmark waits for what it measures
-    bench.compile_service =
-        make_compile_service(bench.config, bench.device, cache_dir, program::WorkerPriority::kNormal);
+    setup.compile_service =
+        make_compile_service(setup.config, setup.device, cache_dir, program::WorkerPriority::kNormal);
   }
 }
 
 std::unique_ptr<step::Model> fresh_model(const Workload& workload) {
-  const Workbench& bench = workload.bench;
-  device::seed_all(bench.config.seed);
-  auto model = step::build_model(bench.config, bench.data.train.shape, bench.settings, bench.device);
-  step::set_learning_rate(model->state, bench.config.training.optimizer.lr);
+  const TrainingSetup& setup = workload.setup;
+  device::seed_all(setup.config.seed);
+  auto model = step::build_model(setup.config, setup.data.train.shape, setup.settings, setup.device);
+  step::set_learning_rate(model->state, setup.config.training.optimizer.lr);
   return model;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/scratch.h"
-#include "engine/workbench.h"
+#include "engine/training_setup.h"
 #include "step/train_step.h"
 
 namespace esper::engine::bench {
@@ -14,7 +14,7 @@ namespace esper::engine::bench {
 using Microbatches = std::vector<step::Microbatch>;
 
 struct Workload {
-  Workbench bench;
+  TrainingSetup setup;
   std::vector<Microbatches> steps;  // the microbatches of each step, all full; at most kMaxSteps, used in turn
   std::string no_compiler{};        // why no compiled lane can be made, where one was asked for; empty: it can
 };

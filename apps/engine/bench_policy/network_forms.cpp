@@ -8,7 +8,7 @@
 
 #include "engine/bench/progress.h"
 #include "engine/python/find_python.h"
-#include "engine/workbench.h"
+#include "engine/training_setup.h"
 #include "tamiyo/network/agreement.h"
 #include "tamiyo/network/bf16_products.h"
 #include "tamiyo/network/caps.h"

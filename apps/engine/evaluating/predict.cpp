@@ -100,12 +100,12 @@ std::string lines_of(const PredictionLines& lines, const SampleName& name, const
 }
 
 // done: samples that came before. progress: after each batch, how many are done now.
-void predict_portion(const Workbench& bench, const data::NewSamples& samples, const PredictionLines& lines,
+void predict_portion(const TrainingSetup& setup, const data::NewSamples& samples, const PredictionLines& lines,
                      const Write& write, std::size_t done, const std::function<void(std::size_t done)>& progress) {
-  const auto loader = open_loader(bench, samples.set, data::Order::kSequential);
+  const auto loader = open_loader(setup, samples.set, data::Order::kSequential);
   std::size_t i = 0;
   while (const auto batch = loader->next()) {
-    const auto answers = answers_of(*bench.model, batch->inputs.to(bench.device), lines.preprocessing());
+    const auto answers = answers_of(*setup.model, batch->inputs.to(setup.device), lines.preprocessing());
     std::string text = done + i == 0 ? lines.header(what_of(answers)) : "";
     for (std::int64_t row = 0; row < answers.size(0); ++row, ++i) {
       text += lines_of(lines, {samples.files[i], samples.positions[i]}, answers[row]);
@@ -115,13 +115,13 @@ void predict_portion(const Workbench& bench, const data::NewSamples& samples, co
   }
 }
 
-void predict_samples(const PredictRequest& request, const Workbench& bench, const PredictionLines& lines,
+void predict_samples(const PredictRequest& request, const TrainingSetup& setup, const PredictionLines& lines,
                      const Write& write) {
   data::NewSampleFiles files(request.inputs, lines.preprocessing());
   ProgressLine progress;
   std::size_t done = 0;
   while (const auto samples = files.next()) {
-    predict_portion(bench, *samples, lines, write, done, [&](std::size_t now) {
+    predict_portion(setup, *samples, lines, write, done, [&](std::size_t now) {
       progress.show(
           [&] { return fmt::format("{} samples; file {} of {}", now, files.files_read(), files.num_files()); });
     });
@@ -144,7 +144,7 @@ std::vector<std::string> prompts_of(const PredictRequest& request) {
   return prompts;
 }
 
-void predict_text(const PredictRequest& request, const Workbench& bench, const PredictionLines& lines,
+void predict_text(const PredictRequest& request, const TrainingSetup& setup, const PredictionLines& lines,
                   const Write& write) {
   const data::TextTokens tokens(lines.preprocessing());
   const tolaria::TokenSampling sampling{request.tokens, request.temperature, request.top_k, request.seed};
@@ -158,15 +158,16 @@ void predict_text(const PredictRequest& request, const Workbench& bench, const P
     // Without a format it is the whole text, to be read.
     const auto begin = request.format ? std::string() : tokens.text_of(given);
     const auto drawn =
-        tolaria::generate(*bench.model, std::move(given), lines.preprocessing().shape, bench.device, sampling, show);
+        tolaria::generate(*setup.model, std::move(given), lines.preprocessing().shape, setup.device, sampling, show);
     const auto text = tokens.text_of(drawn);
     write(request.format ? lines.text_line(prompt, text) : begin + text + "\n");
   }
 }
 
-void predict(const PredictRequest& request, const Workbench& bench, const PredictionLines& lines, const Write& write) {
-  if (lines.preprocessing().task == config::Task::kLanguage) return predict_text(request, bench, lines, write);
-  predict_samples(request, bench, lines, write);
+void predict(const PredictRequest& request, const TrainingSetup& setup, const PredictionLines& lines,
+             const Write& write) {
+  if (lines.preprocessing().task == config::Task::kLanguage) return predict_text(request, setup, lines, write);
+  predict_samples(request, setup, lines, write);
 }
 
 // A file is there whole or not at all.
@@ -201,12 +202,12 @@ int run(const PredictRequest& request) {
   auto config = request.config;
   if (request.batch_size > 0) config.data.batch_size = static_cast<int>(request.batch_size);
   config.data.gpu_dataset = config::Resident::kOff;
-  Workbench bench = set_up_saved(config, preprocessing.shape, saved_numerics(saved));
-  bench.data.standardization = preprocessing.standardization;
-  restore(bench, saved);
-  const tolaria::AveragedModel averaged = averaged_model(bench, saved);
+  TrainingSetup setup = set_up_saved(config, preprocessing.shape, saved_numerics(saved));
+  setup.data.standardization = preprocessing.standardization;
+  restore(setup, saved);
+  const tolaria::AveragedModel averaged = averaged_model(setup, saved);
   const PredictionLines lines(preprocessing, request.format.value_or(PredictionFormat::kCsv), request.top);
-  write_to(request.file, [&](const Write& write) { predict(request, bench, lines, write); });
+  write_to(request.file, [&](const Write& write) { predict(request, setup, lines, write); });
   return 0;
 }
 

@@ -35,12 +35,12 @@ SavedRun saved_run(const ExportRequest& request) {
 }
 
 // Where a difference from other programs is rounding alone.
-Workbench workbench(config::RunConfig config, const SavedRun& saved) {
+TrainingSetup workbench(config::RunConfig config, const SavedRun& saved) {
   config.device.kind = "cpu";
   config.device.precision = config::Precision::kFp32;
-  auto bench = set_up_saved(config, saved.preprocessing->shape, saved_numerics(saved));
-  restore(bench, saved);
-  return bench;
+  auto setup = set_up_saved(config, saved.preprocessing->shape, saved_numerics(saved));
+  restore(setup, saved);
+  return setup;
 }
 
 std::string run_name(const ExportRequest& request) {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "engine/saved_run.h"
-#include "engine/workbench.h"
+#include "engine/training_setup.h"
 #include "esper/engine_api.h"
 #include "porting/model_card.h"
 
@@ -33,7 +33,7 @@ class ExportNetwork {
  private:
   const ExportRequest& request_;
   SavedRun saved_;
-  Workbench bench_;
+  TrainingSetup bench_;
   tolaria::AveragedModel averaged_;
 };
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "device/select.h"
-#include "engine/workbench.h"
+#include "engine/training_setup.h"
 #include "storage/real_file_system.h"
 #include "tamiyo/gnn_controller.h"
 #include "tamiyo/network/agreement.h"

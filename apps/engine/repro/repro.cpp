@@ -53,17 +53,18 @@ std::vector<Microbatch> microbatches_of(const StepBundle& bundle, const std::str
 }
 
 // Bundles are of runs on the CPU.
-Workbench bench_of(config::RunConfig config, const SavedRun& saved) {
+TrainingSetup bench_of(config::RunConfig config, const SavedRun& saved) {
   config.device.kind = "cpu";
-  Workbench bench = set_up_saved(config, saved.preprocessing->shape, saved_numerics(saved));
-  restore(bench, saved);
-  return bench;
+  TrainingSetup setup = set_up_saved(config, saved.preprocessing->shape, saved_numerics(saved));
+  restore(setup, saved);
+  return setup;
 }
 
 // What reports call the tensors that were there before the step: each by itself, and where they lie together.
-std::vector<program::ExternalTensor> named_tensors(const Workbench& bench, std::span<const Microbatch> microbatches) {
-  auto named = lanes::step_external_tensors(*bench.model, microbatches);
-  for (auto& [id, tensor] : step::all_tensors(*bench.model, bench.device)) named.push_back({id, tensor});
+std::vector<program::ExternalTensor> named_tensors(const TrainingSetup& setup,
+                                                   std::span<const Microbatch> microbatches) {
+  auto named = lanes::step_external_tensors(*setup.model, microbatches);
+  for (auto& [id, tensor] : step::all_tensors(*setup.model, setup.device)) named.push_back({id, tensor});
   return named;
 }
 
@@ -73,27 +74,27 @@ struct Result {
 };
 
 // What a run looks at after a step, in this order.
-std::vector<Result> results_of(const Workbench& bench) {
-  const step::StepState& state = bench.model->state;
+std::vector<Result> results_of(const TrainingSetup& setup) {
+  const step::StepState& state = setup.model->state;
   std::vector<Result> results = {{"the loss", state.figures.figure[step::kLoss]},
                                  {"the gradient's norm", state.figures.norm}};
-  for (const auto& [id, tensor] : step::all_tensors(*bench.model, bench.device)) results.push_back({id, tensor});
+  for (const auto& [id, tensor] : step::all_tensors(*setup.model, setup.device)) results.push_back({id, tensor});
   return results;
 }
 
-void run_step(Workbench& bench, const tolaria::StepFacts& facts, std::span<const Microbatch> microbatches,
+void run_step(TrainingSetup& setup, const tolaria::StepFacts& facts, std::span<const Microbatch> microbatches,
               program::FiniteTrace& trace) {
-  const tolaria::RunFacts run{.config = bench.config,
+  const tolaria::RunFacts run{.config = setup.config,
                               .run_id = facts.run_id,
                               .training_hash = {},
-                              .device = bench.device,
+                              .device = setup.device,
                               .batches_per_epoch = facts.batches_per_epoch};
-  tolaria::StepSetup setup(run, *bench.model);
+  tolaria::StepSetup setup(run, *setup.model);
   setup.follow_network();
   setup.prepare(facts.step, facts.rate_factor, microbatches);
-  const auto forward = step::training_forward(bench.model->network);
+  const auto forward = step::training_forward(setup.model->network);
   const program::CallWatch watch(program::hooks_of(trace));
-  step::train_step(bench.model->state, bench.model->settings, microbatches, forward);
+  step::train_step(setup.model->state, setup.model->settings, microbatches, forward);
 }
 
 Reproduction reproduce(const std::string& path, const config::RunConfig& config) {
@@ -102,11 +103,11 @@ Reproduction reproduce(const std::string& path, const config::RunConfig& config)
   auto preprocessing = data::read_preprocessing(bundle.state.preprocessing);
   if (!preprocessing) refuse(path, "preprocessing.json: " + preprocessing.error());
   const SavedRun saved{path, std::move(bundle.state), std::move(*preprocessing)};
-  Workbench bench = bench_of(config, saved);
-  program::FiniteTrace trace(named_tensors(bench, microbatches));
+  TrainingSetup setup = bench_of(config, saved);
+  program::FiniteTrace trace(named_tensors(setup, microbatches));
   Reproduction found{path, bundle.facts, {}, 0, {}};
   try {
-    run_step(bench, bundle.facts, microbatches, trace);
+    run_step(setup, bundle.facts, microbatches, trace);
   } catch (const c10::Error& error) {
     if (const std::string lack = device::out_of_memory_message(error); !lack.empty()) {
       throw Error(ExitCode::kResources, lack + "; the step needs as much memory as in its run");
@@ -114,7 +115,7 @@ Reproduction reproduce(const std::string& path, const config::RunConfig& config)
     refuse(path, std::string("its step cannot be run: ") + error.what_without_backtrace());
   }
   found.num_calls = trace.num_calls();
-  for (const auto& [name, tensor] : results_of(bench)) {
+  for (const auto& [name, tensor] : results_of(setup)) {
     if (program::range_of(tensor).is_finite()) continue;
     found.result = name;
     found.way = trace.way_to(tensor);

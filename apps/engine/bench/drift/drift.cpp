@@ -64,14 +64,14 @@ std::vector<double> parameters_of(const step::Model& model) {
 }
 
 Trajectory train(const Workload& workload, const PrecisionRow& row, const std::vector<int>& reported) {
-  const Workbench& bench = workload.bench;
-  config::RunConfig config = bench.config;
+  const TrainingSetup& setup = workload.setup;
+  config::RunConfig config = setup.config;
   config.device.precision = row.precision;
   config.device.tf32 = row.tf32;
-  device::apply_settings(config.device, bench.device);
-  const auto settings = step::step_settings(config, device::resolve_precision(row.precision, bench.device));
+  device::apply_settings(config.device, setup.device);
+  const auto settings = step::step_settings(config, device::resolve_precision(row.precision, setup.device));
   device::seed_all(config.seed);
-  const auto model = step::build_model(config, bench.data.train.shape, settings, bench.device);
+  const auto model = step::build_model(config, setup.data.train.shape, settings, setup.device);
   step::set_learning_rate(model->state, config.training.optimizer.lr);
   const auto forward = step::training_forward(model->network);
   Trajectory out;
@@ -158,7 +158,7 @@ ordered_json measure_drift(const Session& session, const Scratch& scratch, int s
   show_phase("the float64 reference in Python");
   const Reference reference = make_reference(session, scratch, reported);
   std::vector<PrecisionDrift> drifts;
-  for (const PrecisionRow& row : rows_on(session.workload->bench.device)) {
+  for (const PrecisionRow& row : rows_on(session.workload->setup.device)) {
     show_phase(std::string("training in ") + row.name);
     drifts.push_back(drift_of(session, row, reference, reported));
   }

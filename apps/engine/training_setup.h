@@ -13,7 +13,7 @@
 
 namespace esper::engine {
 
-struct Workbench {
+struct TrainingSetup {
   config::RunConfig config;
   torch::Device device;
   step::StepSettings settings;
@@ -31,8 +31,8 @@ data::Splits load_data(const config::RunConfig& config, const std::string& way_o
 // Throws Error: kResources (no such device), kData, kConfig (network and data do not fit).
 // cache_dir: as program::private_cache_folder() takes it.
 // way_out: likewise.
-Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out = {},
-                 data::TestPart test = data::TestPart::kUnread);
+TrainingSetup set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out = {},
+                     data::TestPart test = data::TestPart::kUnread);
 
 // What a checkpoint's network was trained in, which may differ from what the configuration says.
 struct SavedNumerics {
@@ -42,8 +42,8 @@ struct SavedNumerics {
 
 // The same with a network for samples of this shape, whatever the data. load: the data; empty: without any. No lane
 // compiles.
-Workbench set_up_saved(const config::RunConfig& config, const leyline::SampleShape& sample,
-                       const SavedNumerics& numerics, const std::function<data::Splits()>& load = {});
+TrainingSetup set_up_saved(const config::RunConfig& config, const leyline::SampleShape& sample,
+                           const SavedNumerics& numerics, const std::function<data::Splits()>& load = {});
 
 // Where programs for this run can be asked for: null where there is no Python with torch. Starts nothing.
 std::unique_ptr<program::CompileService> make_compile_service(const config::RunConfig& config, torch::Device device,
@@ -51,16 +51,16 @@ std::unique_ptr<program::CompileService> make_compile_service(const config::RunC
                                                               program::WorkerPriority priority);
 
 // What its checkpoints keep of its data, as text.
-std::string preprocessing_text(const Workbench& bench);
+std::string preprocessing_text(const TrainingSetup& setup);
 
 // What is built from now on computes in fp32, whatever the configuration said. Where the run scaled its loss before,
 // its checkpoints hold the scale, so it keeps one.
-void raise_precision(Workbench& bench);
+void raise_precision(TrainingSetup& setup);
 
 // A model as at the start of a run.
-std::unique_ptr<step::Model> fresh_model(const Workbench& bench);
+std::unique_ptr<step::Model> fresh_model(const TrainingSetup& setup);
 
 // Microbatches of one epoch.
-std::int64_t batches_per_epoch(const Workbench& bench);
+std::int64_t batches_per_epoch(const TrainingSetup& setup);
 
 }  // namespace esper::engine

@@ -1,4 +1,4 @@
-#include "engine/workbench.h"
+#include "engine/training_setup.h"
 
 #include <ATen/Parallel.h>
 #include <fmt/core.h>
@@ -73,8 +73,8 @@ data::Splits load_data(const config::RunConfig& config, const std::string& way_o
   }
 }
 
-Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out,
-                 data::TestPart test) {
+TrainingSetup set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out,
+                     data::TestPart test) {
   const auto [device, settings] = start_device(config);
   base::fault::signal_point("tolaria.loading");
   auto data = load_data(config, way_out, test);
@@ -83,8 +83,8 @@ Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, 
   return {config, device, settings, std::move(data), std::move(model), desk_of_run(config, device, cache_dir)};
 }
 
-Workbench set_up_saved(const config::RunConfig& config, const leyline::SampleShape& sample,
-                       const SavedNumerics& numerics, const std::function<data::Splits()>& load) {
+TrainingSetup set_up_saved(const config::RunConfig& config, const leyline::SampleShape& sample,
+                           const SavedNumerics& numerics, const std::function<data::Splits()>& load) {
   auto own = config;
   if (numerics.full_precision && config.device.precision != config::Precision::kFp32) {
     nissa::log::warning("the run went over to fp32 (tolaria.full_precision), so its network is computed in fp32 here");
@@ -116,24 +116,24 @@ std::unique_ptr<program::CompileService> make_compile_service(const config::RunC
   return std::make_unique<program::CompileService>(settings, program::CompileFolders{cache_dir, {}});
 }
 
-std::string preprocessing_text(const Workbench& bench) {
-  return data::text_of(data::preprocessing_of(bench.config.data, bench.config.task, bench.data));
+std::string preprocessing_text(const TrainingSetup& setup) {
+  return data::text_of(data::preprocessing_of(setup.config.data, setup.config.task, setup.data));
 }
 
-void raise_precision(Workbench& bench) {
-  const bool scales_loss = bench.settings.scales_loss();
-  bench.config.device.precision = config::Precision::kFp32;
-  bench.settings = step::step_settings(bench.config, torch::kFloat32);
-  bench.settings.has_loss_scale = scales_loss;
+void raise_precision(TrainingSetup& setup) {
+  const bool scales_loss = setup.settings.scales_loss();
+  setup.config.device.precision = config::Precision::kFp32;
+  setup.settings = step::step_settings(setup.config, torch::kFloat32);
+  setup.settings.has_loss_scale = scales_loss;
 }
 
-std::unique_ptr<step::Model> fresh_model(const Workbench& bench) {
-  return step::build_model(bench.config, bench.data.train.shape, bench.settings, bench.device);
+std::unique_ptr<step::Model> fresh_model(const TrainingSetup& setup) {
+  return step::build_model(setup.config, setup.data.train.shape, setup.settings, setup.device);
 }
 
-std::int64_t batches_per_epoch(const Workbench& bench) {
-  const auto& config = bench.config.data;
-  return data::batches_of(data::samples_per_epoch(data::num_samples(bench.data.train), config.epoch_samples),
+std::int64_t batches_per_epoch(const TrainingSetup& setup) {
+  const auto& config = setup.config.data;
+  return data::batches_of(data::samples_per_epoch(data::num_samples(setup.data.train), config.epoch_samples),
                           config.batch_size);
 }
 
