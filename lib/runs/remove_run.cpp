@@ -29,16 +29,6 @@ base::Expected<base::File> lock_run(base::FileSystem& files, const std::string& 
   return std::move(*attempt.lock);
 }
 
-base::Expected<void> check_run(const std::string& folder, const std::string& stamp) {
-  std::error_code ignored;
-  if (fs::is_symlink(folder, ignored)) return base::failure(folder + " is a link; name the run folder itself");
-  if (!is_run_folder(folder)) return base::failure(folder + " is not a run folder");
-  if (!stamp.empty() && read_run_stamp(folder) != stamp) {
-    return base::failure(folder + " changed meanwhile; run the command again");
-  }
-  return {};
-}
-
 template <class Delete>
 base::Expected<void> with_reason(const Delete& remove) {
   try {
@@ -50,10 +40,21 @@ base::Expected<void> with_reason(const Delete& remove) {
 
 }  // namespace
 
+base::Expected<void> check_removable(const std::string& given, const std::string& stamp) {
+  const std::string folder = whole_path_of(given);
+  std::error_code ignored;
+  if (fs::is_symlink(folder, ignored)) return base::failure(folder + " is a link; name the run folder itself");
+  if (!is_run_folder(folder)) return base::failure(folder + " is not a run folder");
+  if (!stamp.empty() && read_run_stamp(folder) != stamp) {
+    return base::failure(folder + " changed meanwhile; run the command again");
+  }
+  return {};
+}
+
 base::Expected<void> remove_run(const std::string& given, const std::string& stamp) {
   const std::string folder = whole_path_of(given);
   return with_reason([&]() -> base::Expected<void> {
-    if (auto checked = check_run(folder, stamp); !checked) return checked;
+    if (auto checked = check_removable(folder, stamp); !checked) return checked;
     storage::ConfinedFileSystem files(storage::parent_of(folder), storage::Owner::kAnyone);
     storage::ConfinedFileSystem within(folder, storage::Owner::kAnyone);
     const auto lock = lock_run(within, folder);
@@ -69,7 +70,7 @@ base::Expected<void> remove_checkpoints(const std::string& given, const std::vec
                                         const std::string& stamp) {
   const std::string folder = whole_path_of(given);
   return with_reason([&]() -> base::Expected<void> {
-    if (auto checked = check_run(folder, stamp); !checked) return checked;
+    if (auto checked = check_removable(folder, stamp); !checked) return checked;
     storage::ConfinedFileSystem files(folder, storage::Owner::kAnyone);
     const auto lock = lock_run(files, folder);
     if (!lock) return base::failure(lock.error());

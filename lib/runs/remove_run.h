@@ -8,10 +8,13 @@
 
 namespace esper::runs {
 
+// Whether the folder may be deleted: it is a run folder, no link, and, with `stamp`, as it was at that stamp. Takes no
+// lock.
+base::Expected<void> check_removable(const std::string& folder, const std::string& stamp = {});
+
 // Deletes the run folder: it is moved aside first (PATH.old-PID), so that no reader finds a part of it under its name;
 // of what a killed process leaves there config.yaml and the lock go last, so that it is found and can be deleted again.
-// Refused, with the reason, where it is no run folder, a link, or in use; and, with `stamp`, where it changed since
-// that stamp. Empty: it is not compared.
+// Refused, with the reason, where check_removable() refuses, or where the run is in use.
 base::Expected<void> remove_run(const std::string& folder, const std::string& stamp = {});
 
 // Deletes these checkpoints of it. Refused likewise; a reason names the checkpoint that could not be deleted.

@@ -37,8 +37,11 @@ std::vector<RunRecord> records_to_delete(const std::vector<std::string>& given) 
     if (!folders.insert(unknown ? std::filesystem::path(folder) : whole).second) continue;  // it was named twice
     try {
       records.push_back(runs::read_run_record(folder));
-      if (records.back().state == runs::RunState::kRunning) {
-        problems.push_back(records.back().path + " is running; stop it first");
+      const RunRecord& record = records.back();
+      if (record.state == runs::RunState::kRunning) {
+        problems.push_back(record.path + " is running; stop it first");
+      } else if (const auto checked = runs::check_removable(folder); !checked) {
+        problems.push_back(checked.error());
       }
     } catch (const base::Error& error) {
       problems.emplace_back(error.what());
