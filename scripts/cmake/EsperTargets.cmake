@@ -14,6 +14,7 @@ set(ESPER_ROOMS base:0 leyline:1 storage:1 http:1 config:2 crypto:2 device:3 nis
   simic:5 sweep:5 runs:5 drill:5 jobs:6 step:6 tamiyo_network:6 porting:6 simic_imitation:7 lanes:7 tolaria:8)
 
 option(ESPER_UNITY "Compile several files of a room at once; OFF compiles each by itself" ON)
+set(ESPER_UNIT_FILES 0 CACHE STRING "Compile at least so many at once: for builds that nobody edits files in between")
 
 add_library(esper_options INTERFACE)
 # restrict: g++ 12 warns about "text" + std::string, wrongly (GCC bug 105651).
@@ -103,6 +104,9 @@ endfunction()
 # esper_units(TARGET FILES)
 function(esper_units target files)
   if(ESPER_UNITY AND files)
+    if(ESPER_UNIT_FILES GREATER files)
+      set(files ${ESPER_UNIT_FILES})
+    endif()
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
   endif()
 endfunction()
