@@ -39,7 +39,7 @@ Range range_of(const Dataset& set, std::int64_t column) {
 }
 
 // Its first numbers.
-ordered_json values_of(const torch::Tensor& tensor) {
+ordered_json json_values_of(const torch::Tensor& tensor) {
   const auto flat = tensor.flatten();
   auto list = ordered_json::array();
   for (std::int64_t i = 0; i < std::min(flat.numel(), kShownNumbers); ++i) {
@@ -51,7 +51,7 @@ ordered_json values_of(const torch::Tensor& tensor) {
 ordered_json target_json(const Dataset& set, const torch::Tensor& target) {
   const bool has_classes = !is_sequence(set) && target.scalar_type() == torch::kInt64;
   if (has_classes && target.dim() == 0) return name_of_class(set, target.item<std::int64_t>());
-  return values_of(target);
+  return json_values_of(target);
 }
 
 // The first samples as the network gets them, but not standardised.
@@ -64,7 +64,7 @@ ordered_json samples_json(const Dataset& set) {
   const auto batch = loader.next();
   auto samples = ordered_json::array();
   for (std::int64_t i = 0; batch && i < batch->size; ++i) {
-    samples.push_back({{"input", values_of(batch->inputs[i])}, {"target", target_json(set, batch->targets[i])}});
+    samples.push_back({{"input", json_values_of(batch->inputs[i])}, {"target", target_json(set, batch->targets[i])}});
   }
   return samples;
 }

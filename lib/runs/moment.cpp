@@ -23,7 +23,7 @@ bool has_form(std::string_view text) {
   return true;
 }
 
-int number_at(std::string_view text, std::size_t from, std::size_t count) {
+int digits_at(std::string_view text, std::size_t from, std::size_t count) {
   int number = 0;
   std::from_chars(text.data() + from, text.data() + from + count, number);
   return number;
@@ -37,7 +37,7 @@ std::optional<std::int64_t> fraction_ms(std::string_view text) {
   if (!text.starts_with('.') || !base::digits_only(text.substr(1))) return std::nullopt;
   std::string digits(text.substr(1, 3));
   digits.append(3 - digits.size(), '0');
-  return number_at(digits, 0, 3);
+  return digits_at(digits, 0, 3);
 }
 
 }  // namespace
@@ -47,12 +47,12 @@ std::optional<std::int64_t> milliseconds_of(std::string_view text) {
   const auto fraction = fraction_ms(text.substr(kForm.size()));
   if (!fraction) return std::nullopt;
   std::tm utc{};
-  utc.tm_year = number_at(text, 0, 4) - 1900;
-  utc.tm_mon = number_at(text, 5, 2) - 1;
-  utc.tm_mday = number_at(text, 8, 2);
-  utc.tm_hour = number_at(text, 11, 2);
-  utc.tm_min = number_at(text, 14, 2);
-  utc.tm_sec = number_at(text, 17, 2);
+  utc.tm_year = digits_at(text, 0, 4) - 1900;
+  utc.tm_mon = digits_at(text, 5, 2) - 1;
+  utc.tm_mday = digits_at(text, 8, 2);
+  utc.tm_hour = digits_at(text, 11, 2);
+  utc.tm_min = digits_at(text, 14, 2);
+  utc.tm_sec = digits_at(text, 17, 2);
   return ::timegm(&utc) * kMsPerSecond + *fraction;
 }
 

@@ -27,7 +27,7 @@ namespace esper::engine {
 namespace {
 
 constexpr base::Duration kLongest = std::chrono::minutes(10);
-constexpr base::Duration kLongestEnd = std::chrono::seconds(5);
+constexpr base::Duration kLongestExporterEnd = std::chrono::seconds(5);
 
 constexpr std::array kFiles{std::pair{"__main__.py", exporter::kMain},
                             std::pair{"esper_exporter/command.py", exporter::kCommand},
@@ -63,7 +63,7 @@ std::string answer_of(const std::vector<std::string>& command, const std::string
   theirs.reset();
   std::string answer;
   const auto read = channel.read_line(answer, kLongest);
-  const std::string end = base::end_group(child, kLongestEnd);
+  const std::string end = base::end_group(child, kLongestExporterEnd);
   if (read == base::LineChannel::Read::kTimeout) {
     refuse_exporter(base::ExitCode::kResources, "the import takes longer than ten minutes; import a smaller model");
   }

@@ -41,8 +41,8 @@ using tamiyo::RunPart;
 using LessonList = std::vector<const Lesson*>;
 
 // A run that is learned from or measured on. Not moved once made: its log is looked into.
-struct Source {
-  Source(const std::string& folder, bool trust_program)
+struct RunSource {
+  RunSource(const std::string& folder, bool trust_program)
       : run(folder), log(history::read_decision_log(folder)), policies(log, trust_program), digest(digest_of(folder)) {}
 
   // Of the first run that it comes from: forks hold their ancestors' decisions.
@@ -78,12 +78,12 @@ struct Source {
   }
 };
 
-using Sources = std::vector<std::unique_ptr<Source>>;
+using Sources = std::vector<std::unique_ptr<RunSource>>;
 
 Sources read_sources(const ImitateRequest& request) {
   Sources sources;
   for (const auto& run : request.runs) {
-    auto source = std::make_unique<Source>(run, request.trust_program);
+    auto source = std::make_unique<RunSource>(run, request.trust_program);
     const auto same = std::ranges::find_if(sources, [&](const auto& other) { return other->digest == source->digest; });
     if (same != sources.end()) {
       throw Error(ExitCode::kConfig,

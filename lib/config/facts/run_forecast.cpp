@@ -32,7 +32,7 @@ constexpr std::int64_t kCheckpointBytes = 256 * kKibibyte;
 constexpr std::int64_t kEpochReportBytes = 24 * kKibibyte;
 
 // Named parts of a sum.
-class Parts {
+class MemoryParts {
  public:
   void add(std::string name, std::int64_t bytes) {
     if (bytes > 0) parts_.emplace_back(std::move(name), bytes);
@@ -159,7 +159,7 @@ std::string unknown_network(const RunConfig& config) {
                            base::name_of(config.data.kind));
 }
 
-void add_network(Parts& parts, const RunConfig& config, const Network& network) {
+void add_network(MemoryParts& parts, const RunConfig& config, const Network& network) {
   parts.add("parameters, moments and averages", network.state_bytes);
   parts.add("gradients and the update", kUpdateNumbers * network.parameter_bytes);
   parts.add("copies of the state", state_copies(config) * network.state_bytes);
@@ -171,7 +171,7 @@ void add_network(Parts& parts, const RunConfig& config, const Network& network) 
 Estimate memory_of(const RunConfig& config, const RunInputs& inputs, const std::optional<Network>& network,
                    RunsOn device) {
   if (!network) return {0, unknown_network(config)};
-  Parts parts;
+  MemoryParts parts;
   if (device == RunsOn::kCpu) add_network(parts, config, *network);
   parts.add("the state to go back to", good_state_bytes(config, network->state_bytes));
   parts.add("saving", network->state_bytes);
@@ -187,7 +187,7 @@ Estimate memory_of(const RunConfig& config, const RunInputs& inputs, const std::
 
 Estimate device_memory_of(const RunConfig& config, const RunInputs& inputs, const std::optional<Network>& network) {
   if (!network) return {0, unknown_network(config)};
-  Parts parts;
+  MemoryParts parts;
   add_network(parts, config, *network);
   parts.add("batches", batch_bytes(config, inputs));
   if (config.data.gpu_dataset == Resident::kOn) parts.add("data", 4 * data_bytes(config, inputs));
@@ -197,14 +197,14 @@ Estimate device_memory_of(const RunConfig& config, const RunInputs& inputs, cons
 
 Estimate checkpoint_of(const RunConfig& config, const std::optional<Network>& network) {
   if (!network) return {0, unknown_network(config)};
-  Parts parts;
+  MemoryParts parts;
   parts.add("parameters, moments and averages", network->state_bytes);
   parts.add("progress", kCheckpointBytes);
   return parts.sum();
 }
 
 Estimate disk_of(const RunConfig& config, const Estimate& checkpoint) {
-  Parts parts;
+  MemoryParts parts;
   const std::int64_t kept = config.checkpoint.keep_last + (config.checkpoint.keep_best ? 1 : 0) + 1;
   parts.add(fmt::format("{} checkpoints", kept), kept * checkpoint.bytes);
   const std::int64_t reports = config.epochs * kEpochReportBytes;

@@ -86,7 +86,7 @@ void report_losses(const std::vector<storage::JournalLoss>& losses, std::vector<
 }
 
 // How much of the journal was read.
-enum class Extent { kWhole, kEnd };
+enum class Extent { kWhole, kTail };
 
 void report_gaps(const storage::JournalScan& scan, const std::string& folder, Extent extent, RunHistory& run) {
   report_losses(scan.losses, run.gaps);
@@ -98,7 +98,7 @@ void report_gaps(const storage::JournalScan& scan, const std::string& folder, Ex
   }
   if (run.history.notes().empty()) return;
   const auto state = run.history.replay();
-  const bool begins_on_purpose = extent == Extent::kEnd && run.history.notes().front().what == "segment";
+  const bool begins_on_purpose = extent == Extent::kTail && run.history.notes().front().what == "segment";
   if (!begins_on_purpose) report_lost_beginning(run, state.starts_known, run.gaps);
   report_gaps_between(state.gaps, folder, run.gaps);
 }
@@ -163,7 +163,7 @@ RunHistory read_journal_since(base::FileSystem& files, const std::string& run, R
   };
   const auto scan = storage::scan_journal_from(files, run + "/journal", begins,
                                                [&](std::string_view text) { read.history.take(text); });
-  report_gaps(scan, run, Extent::kEnd, read);
+  report_gaps(scan, run, Extent::kTail, read);
   read.nothing = why_nothing_is_known(files, run, read);
   return read;
 }

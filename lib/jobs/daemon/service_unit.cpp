@@ -83,7 +83,7 @@ std::string quoted_for_crontab(const std::string& word) {
   return text + "'";
 }
 
-std::optional<std::string> text_at(const std::string& path) {
+std::optional<std::string> text_of_file(const std::string& path) {
   auto& files = storage::real_file_system();
   if (files.kind_of(path) == base::PathKind::kNothing) return std::nullopt;
   const auto bytes = storage::read_file(files, path, kMostUnitBytes);
@@ -112,7 +112,7 @@ std::string crontab_line(const ServicePlan& plan) {
 }
 
 Installation install_unit(const std::string& path, const std::string& text, OnDifferent on_different) {
-  const auto before = text_at(path);
+  const auto before = text_of_file(path);
   if (before == text) return Installation::kUnchanged;
   if (before && on_different == OnDifferent::kRefuse) {
     throw base::Error(base::ExitCode::kConfig,

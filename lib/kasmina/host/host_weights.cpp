@@ -13,7 +13,7 @@
 namespace esper::kasmina {
 namespace {
 
-constexpr std::string_view kHost = "host.";
+constexpr std::string_view kIdPrefix = "host.";
 constexpr std::uint64_t kMostBytes = 1ull << 40;
 
 [[noreturn]] void refuse_weights(const std::string& path, const std::string& problem) {
@@ -22,7 +22,7 @@ constexpr std::uint64_t kMostBytes = 1ull << 40;
 
 const storage::TensorView* find_view(const storage::Safetensors& file, const std::string& id) {
   for (const auto& view : file.tensors) {
-    if (view.name == id || (id.starts_with(kHost) && view.name == id.substr(kHost.size()))) return &view;
+    if (view.name == id || (id.starts_with(kIdPrefix) && view.name == id.substr(kIdPrefix.size()))) return &view;
   }
   return nullptr;
 }

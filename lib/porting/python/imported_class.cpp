@@ -22,11 +22,11 @@ using config::ExportedHost;
 using kasmina::Slot;
 using program::ModelProgram;
 
-constexpr std::uint64_t kMostBytes = 256ull << 20;
+constexpr std::uint64_t kMostSourceBytes = 256ull << 20;
 
 ModelProgram evaluation_program(const std::string& folder) {
   const std::string path = folder + "/evaluate.json";
-  const auto bytes = storage::read_file(storage::real_file_system(), path, kMostBytes);
+  const auto bytes = storage::read_file(storage::real_file_system(), path, kMostSourceBytes);
   auto program = program::parse_model_program(storage::text_of(bytes));
   if (!program)
     throw base::Error(base::ExitCode::kData, fmt::format("{}: {}; import the model again", path, program.error()));

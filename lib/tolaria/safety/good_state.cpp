@@ -33,7 +33,7 @@ using leyline::event;
 using leyline::Level;
 using namespace leyline::literals;
 
-constexpr auto kDrillDelay = std::chrono::milliseconds(200);
+constexpr auto kRollbackDrillDelay = std::chrono::milliseconds(200);
 
 // Evaluates the network without the seeds: at alpha 0 a finite one adds exactly nothing.
 ValidationResult validate_without(const std::vector<std::string>& seeds, const Evaluation& evaluation) {
@@ -111,7 +111,7 @@ bool GoodState::restore_snapshot() {
   if (!snapshot_) return false;
   const LedgerScope restoring(evaluation_.ledger, Owner::kRollback);
   snapshot_->restore();
-  if (base::fault::hit("tolaria.rollback_slow")) std::this_thread::sleep_for(kDrillDelay);
+  if (base::fault::hit("tolaria.rollback_slow")) std::this_thread::sleep_for(kRollbackDrillDelay);
   return true;
 }
 
