@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/names.h"
 #include "lanes/lane/failure_text.h"
 #include "lanes/lane/recording.h"
 #include "lanes/lane/step_external_tensors.h"
@@ -29,7 +28,7 @@ base::Expected<program::CachedPackage> package_of(const program::SymbolicProgram
   program::CompileService& compile_service = *services.compile_service;
   const Variant variant{recipe, CompileEffort::kFull, compile_service.key(program, recipe)};
   auto cached = compile_service.find(variant.key);
-  if (!cached || cached->facts.effort != base::name_of(CompileEffort::kFull)) {
+  if (!cached || !has_effort(cached->facts, CompileEffort::kFull)) {
     LaneFigures figures;
     CompileQueue queue(services, figures);
     queue.start(program, variant);

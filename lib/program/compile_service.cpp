@@ -131,7 +131,7 @@ std::string CompileService::key(const SymbolicProgram& program, const std::strin
 
 std::vector<std::string> CompileService::recipes(const SymbolicProgram& symbolic) {
   const Program& program = symbolic.program;
-  const auto choice = cache_->recall_choice(choice_key(symbolic));
+  const auto choice = cache_->choices().recall(choice_key(symbolic));
   if (choice && !found_wrong(key(symbolic, choice->recipe))) return {choice->recipe};
   if (settings_.device != "cpu") return {"default"};  // the other recipes were measured there
   if (pools_backward(program)) return {"aten_pool"};
@@ -149,10 +149,10 @@ std::vector<std::string> CompileService::recipes(const SymbolicProgram& symbolic
 
 void CompileService::remember_winner(const SymbolicProgram& program, const std::string& recipe,
                                      const std::map<std::string, double>& step_us) {
-  cache_->remember_choice(choice_key(program), {recipe, step_us});
+  cache_->choices().remember(choice_key(program), {recipe, step_us});
 }
 
-std::optional<CachedPackage> CompileService::find(const std::string& key) { return cache_->find(key); }
+base::Expected<CachedPackage> CompileService::find(const std::string& key) { return cache_->find(key); }
 
 void CompileService::quarantine(const std::string& key, EntryFault fault, const std::string& reason) {
   cache_->quarantine(key, fault, reason);

@@ -49,15 +49,12 @@ class CompileService {
   void remember_winner(const SymbolicProgram& program, const std::string& recipe,
                        const std::map<std::string, double>& step_us);
 
-  std::optional<CachedPackage> find(const std::string& key);
+  // As PackageCache::find.
+  base::Expected<CachedPackage> find(const std::string& key);
   // Rejects the cached program; kWrong: permanently, compiling again would not help.
   void quarantine(const std::string& key, EntryFault fault, const std::string& reason);
   // What was found wrong with the program of that key, in this run or an earlier one.
   std::optional<std::string> found_wrong(const std::string& key);
-  // Entries that find() met and quarantined: damaged, or not made by this user; and what was wrong with the last of
-  // them.
-  std::uint64_t damaged() const { return cache_->damaged(); }
-  std::string last_damage() { return cache_->last_damage(); }
 
   void submit(const SymbolicProgram& program, const std::string& recipe, CompileEffort effort);
   void cancel(const std::string& key);

@@ -1,6 +1,5 @@
 #include "lanes/shape/package_loading.h"
 
-#include "base/names.h"
 #include "base/text/rounding.h"
 #include "leyline/telemetry/telemetry.h"
 
@@ -21,16 +20,15 @@ base::Expected<CachedLane, LaneFailure> load_cached(const LaneContext& context, 
                                                     std::span<const step::Microbatch> example) {
   program::CompileService& compile_service = *context.services.compile_service;
   const auto begin = context.services.clock.now();
-  const auto damaged_before = compile_service.damaged();
   const auto cached = compile_service.find(key);
   if (!cached) {
-    if (compile_service.damaged() > damaged_before) {
+    if (const auto& damage = cached.error(); !damage.empty()) {
       ++context.figures.quarantined;
-      failures.report_unusable(compile_service.last_damage());
+      failures.report_unusable(damage);
     }
     return base::failure(LaneFailure{.reason = "the cache does not have the package"});
   }
-  const bool full = cached->facts.effort == base::name_of(CompileEffort::kFull);
+  const bool full = has_effort(cached->facts, CompileEffort::kFull);
   const LaneProgram source{program, PackageFile{cached->file.path(), key}};
   auto lane = make_lane(*context.kind(config::Lane::kCompiled), source, context.model, example, context.setup());
   if (!lane) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/names.h"
 #include "lanes/lane/recording.h"
 #include "lanes/shape/step_comparison.h"
 #include "step/probe.h"
@@ -144,7 +143,7 @@ std::optional<Lane> DryRun::load_package(KnownStep& step, Batch example) {
   using program::CompileEffort;
   const auto found = context_.services.compile_service->find(key);
   step.in_cache = found.has_value();
-  const bool full = found && found->facts.effort == base::name_of(CompileEffort::kFull);
+  const bool full = found && has_effort(found->facts, CompileEffort::kFull);
   if (!found || (!full && config_.lane == LaneId::kCompiled)) return std::nullopt;
   auto cached = load_cached(context_, failures_, known_.to_compile(step), key, example);
   run_figures_.quarantined += std::exchange(figures_.quarantined, 0);

@@ -198,8 +198,7 @@ std::optional<CompileOutcome> Compiler::await_lock(const CompileRequest& request
 std::optional<CompileOutcome> Compiler::compiled_elsewhere(const CompileRequest& request) {
   const auto facts = cache_.facts(request.key);
   if (!facts) return std::nullopt;
-  const bool is_full = facts->effort == base::name_of(CompileEffort::kFull);
-  if (request.effort == CompileEffort::kFull && !is_full) return std::nullopt;
+  if (request.effort == CompileEffort::kFull && !has_effort(*facts, CompileEffort::kFull)) return std::nullopt;
   return by_other_process(request, *facts);
 }
 
