@@ -181,17 +181,9 @@ base::Duration CompileService::longest_wait() const {
 
 void CompileService::cancel(const std::string& key) { compiler_->cancel(key); }
 
-std::optional<CompileOutcome> CompileService::poll(const std::string& key) {
-  while (auto outcome = compiler_->poll()) outcomes_.push_back(std::move(*outcome));
-  const auto found = std::ranges::find(outcomes_, key, &CompileOutcome::key);
-  if (found == outcomes_.end()) return std::nullopt;
-  CompileOutcome outcome = std::move(*found);
-  outcomes_.erase(found);
-  return outcome;
-}
+std::optional<CompileOutcome> CompileService::poll(const std::string& key) { return compiler_->poll(key); }
 
 std::optional<CompileOutcome> CompileService::wait(const std::string& key, base::Duration longest) {
-  if (auto outcome = poll(key)) return outcome;
   return compiler_->wait(key, longest);
 }
 

@@ -2,7 +2,6 @@
 // The training thread's interface to compiled programs: their keys, whether the cache has them, who compiles
 // them. Training thread.
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -76,7 +75,6 @@ class CompileService {
   std::unique_ptr<base::FileSystem> files_;  // the cache's
   std::unique_ptr<PackageCache> cache_;
   std::unique_ptr<Compiler> compiler_;
-  std::deque<CompileOutcome> outcomes_;
 };
 
 }  // namespace esper::program
