@@ -27,7 +27,7 @@ base::Expected<program::CachedPackage> package_of(const program::SymbolicProgram
                                                   const LaneServices& services) {
   program::CompileService& compile_service = *services.compile_service;
   const Variant variant{recipe, CompileEffort::kFull, compile_service.key(program, recipe)};
-  auto cached = compile_service.find(variant.key);
+  auto cached = compile_service.cache().find(variant.key);
   if (!cached || !has_effort(cached->facts, CompileEffort::kFull)) {
     LaneFigures figures;
     CompileQueue queue(services, figures);
@@ -35,7 +35,7 @@ base::Expected<program::CachedPackage> package_of(const program::SymbolicProgram
     const auto outcome = queue.wait(variant.key).outcome;
     if (!outcome) return base::failure("the compiler did not finish in time");
     if (outcome->failure) return base::failure(outcome->reason);
-    cached = compile_service.find(variant.key);
+    cached = compile_service.cache().find(variant.key);
     if (!cached) return base::failure("the cache lost the program");
   }
   return std::move(*cached);

@@ -20,7 +20,7 @@ base::Expected<CachedLane, LaneFailure> load_cached(const LaneContext& context, 
                                                     std::span<const step::Microbatch> example) {
   program::CompileService& compile_service = *context.services.compile_service;
   const auto begin = context.services.clock.now();
-  const auto cached = compile_service.find(key);
+  const auto cached = compile_service.cache().find(key);
   if (!cached) {
     if (const auto& damage = cached.error(); !damage.empty()) {
       ++context.figures.quarantined;
@@ -34,7 +34,7 @@ base::Expected<CachedLane, LaneFailure> load_cached(const LaneContext& context, 
   if (!lane) {
     if (lane.error().cause == LaneFailure::Cause::kPackage) {
       ++context.figures.quarantined;
-      compile_service.quarantine(key, program::EntryFault::kDamaged, lane.error().reason);
+      compile_service.cache().quarantine(key, program::EntryFault::kDamaged, lane.error().reason);
     }
     failures.report_unusable(lane.error().reason);
     return base::failure(lane.error());

@@ -141,7 +141,7 @@ std::optional<Lane> DryRun::load_package(KnownStep& step, Batch example) {
     return std::move(*lane);
   }
   using program::CompileEffort;
-  const auto found = context_.services.compile_service->find(key);
+  const auto found = context_.services.compile_service->cache().find(key);
   step.in_cache = found.has_value();
   const bool full = found && has_effort(found->facts, CompileEffort::kFull);
   if (!found || (!full && config_.lane == LaneId::kCompiled)) return std::nullopt;
@@ -186,7 +186,7 @@ void DryRun::choose_variant(KnownStep& step) const {
   program::CompileService& compile_service = *context_.services.compile_service;
   for (const std::string& recipe : compile_service.recipes(program)) {
     const std::string key = compile_service.key(program, recipe);
-    if (compile_service.found_wrong(key)) continue;
+    if (compile_service.cache().quarantine_reason(key, program::EntryFault::kWrong)) continue;
     if (step.variant.key.empty() || recipe == like_.recipe) step.variant = {recipe, program::CompileEffort::kFull, key};
   }
 }
