@@ -137,7 +137,7 @@ tolaria::ResumePoint resume(const OpenRun& open, Workbench& bench, const RunConf
 // The account of the process's time, from its first moment on.
 base::Ledger open_ledger(const TrainRequest& request) {
   base::Ledger ledger(base::Clock(), request.run.started);
-  if (request.trace) ledger.keep_spans();
+  if (request.trace) ledger.watch().keep_spans();
   return ledger;
 }
 
