@@ -2,6 +2,7 @@
 // The training thread's interface to compiled programs: their keys and recipes under the settings of the run, the cache
 // that has them, and the compiler. Training thread.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
