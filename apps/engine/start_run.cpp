@@ -138,7 +138,7 @@ tolaria::ResumePoint resume(const OpenRun& open, TrainingSetup& setup, const Run
 // The account of the process's time, from its first moment on.
 base::Ledger open_ledger(const TrainRequest& request) {
   base::Ledger ledger(base::Clock(), request.run.started);
-  if (request.trace) ledger.keep_spans();
+  if (request.trace) ledger.watch().keep_spans();
   return ledger;
 }
 

@@ -88,7 +88,7 @@ void publish_kernel_trace(FileSystem& files, const RunFolder& folder, const devi
 }
 
 void publish_trace(FileSystem& files, const RunFolder& folder, base::Ledger& ledger) {
-  if (!ledger.spans()) return;
+  if (!ledger.watch().spans()) return;
   ledger.settle();
   try {
     storage::publish_file(files, folder.trace(), storage::bytes_of(base::chrome_trace(ledger, folder.run_id())));

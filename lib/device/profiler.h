@@ -1,7 +1,7 @@
 #pragma once
 // What a profiler of the card sees of the training thread.
 
-#include "base/ledger/ledger.h"
+#include "base/ledger/ledger_watch.h"
 
 namespace esper::device {
 

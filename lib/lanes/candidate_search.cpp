@@ -161,7 +161,7 @@ std::string CandidateSearch::list_variants(StepShape& shape) {
   program::CompileService& compile_service = *context_.services.compile_service;
   for (const std::string& recipe : compile_service.recipes(program)) {
     const std::string key = compile_service.key(program, recipe);
-    if (const auto reason = compile_service.found_wrong(key)) {
+    if (const auto reason = compile_service.cache().quarantine_reason(key, program::EntryFault::kWrong)) {
       wrong = *reason;
     } else {
       shape.search.wanted.push_back({recipe, first_effort, key});

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/names.h"
 #include "lanes/lane/failure_text.h"
 #include "lanes/lane/recording.h"
 #include "lanes/lane/step_external_tensors.h"
@@ -28,15 +27,15 @@ base::Expected<program::CachedPackage> package_of(const program::SymbolicProgram
                                                   const LaneServices& services) {
   program::CompileService& compile_service = *services.compile_service;
   const Variant variant{recipe, CompileEffort::kFull, compile_service.key(program, recipe)};
-  auto cached = compile_service.find(variant.key);
-  if (!cached || cached->facts.effort != base::name_of(CompileEffort::kFull)) {
+  auto cached = compile_service.cache().find(variant.key);
+  if (!cached || !has_effort(cached->facts, CompileEffort::kFull)) {
     LaneFigures figures;
     CompileQueue queue(services, figures);
     queue.start(program, variant);
     const auto outcome = queue.wait(variant.key).outcome;
     if (!outcome) return base::failure("the compiler did not finish in time");
     if (outcome->failure) return base::failure(outcome->reason);
-    cached = compile_service.find(variant.key);
+    cached = compile_service.cache().find(variant.key);
     if (!cached) return base::failure("the cache lost the program");
   }
   return std::move(*cached);

@@ -1,8 +1,8 @@
 #pragma once
-// The training thread's interface to compiled programs: their keys, whether the cache has them, who compiles
-// them. Training thread.
+// The training thread's interface to compiled programs: their keys and recipes under the settings of the run, the cache
+// that has them, and the compiler. Training thread.
 
-#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,24 +40,17 @@ class CompileService {
   // Empty: programs can be requested.
   const std::string& problem() const { return problem_; }
 
+  // Of this run's packages and of earlier ones', and what was found wrong with them. problem() is empty.
+  PackageCache& cache() { return *cache_; }
+
   // Whether a program is to serve every batch size.
   bool is_dynamic() const { return settings_.compile.dynamic; }
 
   std::string key(const SymbolicProgram& program, const std::string& recipe) const;
-  // Lowerings that may suit the program, the most promising first; where they were compared before, the winner alone.
+  // promising_recipes(); where they were compared before, the winner alone.
   std::vector<std::string> recipes(const SymbolicProgram& program);
   void remember_winner(const SymbolicProgram& program, const std::string& recipe,
                        const std::map<std::string, double>& step_us);
-
-  std::optional<CachedPackage> find(const std::string& key);
-  // Rejects the cached program; kWrong: permanently, compiling again would not help.
-  void quarantine(const std::string& key, EntryFault fault, const std::string& reason);
-  // What was found wrong with the program of that key, in this run or an earlier one.
-  std::optional<std::string> found_wrong(const std::string& key);
-  // Entries that find() met and quarantined: damaged, or not made by this user; and what was wrong with the last of
-  // them.
-  std::uint64_t damaged() const { return cache_->damaged(); }
-  std::string last_damage() { return cache_->last_damage(); }
 
   void submit(const SymbolicProgram& program, const std::string& recipe, CompileEffort effort);
   void cancel(const std::string& key);
@@ -71,15 +64,12 @@ class CompileService {
   base::Duration longest_wait() const;
 
  private:
-  std::string choice_key(const SymbolicProgram& program) const { return key(program, ""); }
-
   CompileServiceSettings settings_;
   std::string problem_;
   std::string instruction_set_;
   std::unique_ptr<base::FileSystem> files_;  // the cache's
   std::unique_ptr<PackageCache> cache_;
   std::unique_ptr<Compiler> compiler_;
-  std::deque<CompileOutcome> outcomes_;
 };
 
 }  // namespace esper::program

@@ -209,7 +209,7 @@ EpochEnd EpochLoop::grow(const EpochResults& results) {
 
 RunOutcome run_epochs(Run& run) {
   run.ledger.start_up_is_over();
-  if (run.facts.device.is_cuda()) run.ledger.set_hooks(device::nvtx_ranges());
+  if (run.facts.device.is_cuda()) run.ledger.watch().set_hooks(device::nvtx_ranges());
   run.display.epochs = static_cast<std::uint32_t>(run.facts.config.epochs);
   run.display.steps = static_cast<std::uint64_t>(run.facts.steps_per_epoch());
   return EpochLoop(run).run();

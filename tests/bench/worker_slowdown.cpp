@@ -99,9 +99,10 @@ bool run(const Load& load, program::Compiler& compiler, int& requests) {
   std::vector<double> ratios, noise;
   for (int round = 0; round < kRounds; ++round) {
     const double before = training.idle_us();
-    compiler.submit(request(++requests));
+    const auto submitted = request(++requests);
+    compiler.submit(submitted);
     std::optional<program::CompileOutcome> outcome;
-    const double busy = training.step_us([&] { return !(outcome = compiler.poll()); });
+    const double busy = training.step_us([&] { return !(outcome = compiler.poll(submitted.key)); });
     if (outcome->failure) return std::printf("not compiled: %s\n", outcome->reason.c_str()), false;
     const double after = training.idle_us();
     ratios.push_back(2 * busy / (before + after));

@@ -62,7 +62,7 @@ Event event_of(const Ledger& ledger, const Mark& mark) {
 }
 
 std::vector<Event> events_of(const Ledger& ledger) {
-  const SpanLog& log = *ledger.spans();
+  const SpanLog& log = *ledger.watch().spans();
   std::vector<Event> events;
   events.reserve(log.spans.newest().size() + log.marks.newest().size() + 1);
   events.push_back(
@@ -80,8 +80,8 @@ std::vector<Event> events_of(const Ledger& ledger) {
 }  // namespace
 
 std::string chrome_trace(const Ledger& ledger, std::string_view run) {
-  ESPER_CHECK(ledger.spans(), "a ledger that keeps spans");
-  const SpanLog& log = *ledger.spans();
+  ESPER_CHECK(ledger.watch().spans(), "a ledger that keeps spans");
+  const SpanLog& log = *ledger.watch().spans();
   std::string out = fmt::format(
       R"({{"displayTimeUnit":"ms","otherData":{{"run":{},"dropped_spans":"{}","dropped_events":"{}"}},"traceEvents":[
 {{"ph":"M","pid":1,"name":"process_name","args":{{"name":{}}}}},

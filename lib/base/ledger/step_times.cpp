@@ -33,4 +33,11 @@ void StepTimes::clear() {
   highest_ = 0;
 }
 
+StepQuantiles StepTimes::take(double ns) {
+  const double us = ns / 1000;
+  const StepQuantiles quantiles{total_, quantile(0.5) * us, quantile(0.95) * us};
+  clear();
+  return quantiles;
+}
+
 }  // namespace esper::base

@@ -9,6 +9,11 @@
 
 namespace esper::base {
 
+struct StepQuantiles {
+  std::uint64_t steps = 0;
+  double p50_us = 0, p95_us = 0;
+};
+
 class StepTimes {
  public:
   // In any unit that makes a step more than a few counts.
@@ -23,6 +28,8 @@ class StepTimes {
   // The length that `share` (0 to 1) of the steps do not exceed, in the unit of add(); 0 without steps.
   double quantile(double share) const;
   void clear();
+  // Of the lengths since the last call, with `ns` nanoseconds to the unit of add().
+  StepQuantiles take(double ns);
 
  private:
   static constexpr int kBits = 5;  // 2^5 buckets an octave

@@ -1,6 +1,5 @@
 #include "lanes/shape/package_loading.h"
 
-#include "base/names.h"
 #include "base/text/rounding.h"
 #include "leyline/telemetry/telemetry.h"
 
@@ -21,22 +20,21 @@ base::Expected<CachedLane, LaneFailure> load_cached(const LaneContext& context, 
                                                     std::span<const step::Microbatch> example) {
   program::CompileService& compile_service = *context.services.compile_service;
   const auto begin = context.services.clock.now();
-  const auto damaged_before = compile_service.damaged();
-  const auto cached = compile_service.find(key);
+  const auto cached = compile_service.cache().find(key);
   if (!cached) {
-    if (compile_service.damaged() > damaged_before) {
+    if (const auto& damage = cached.error(); !damage.empty()) {
       ++context.figures.quarantined;
-      failures.report_unusable(compile_service.last_damage());
+      failures.report_unusable(damage);
     }
     return base::failure(LaneFailure{.reason = "the cache does not have the package"});
   }
-  const bool full = cached->facts.effort == base::name_of(CompileEffort::kFull);
+  const bool full = has_effort(cached->facts, CompileEffort::kFull);
   const LaneProgram source{program, PackageFile{cached->file.path(), key}};
   auto lane = make_lane(*context.kind(config::Lane::kCompiled), source, context.model, example, context.setup());
   if (!lane) {
     if (lane.error().cause == LaneFailure::Cause::kPackage) {
       ++context.figures.quarantined;
-      compile_service.quarantine(key, program::EntryFault::kDamaged, lane.error().reason);
+      compile_service.cache().quarantine(key, program::EntryFault::kDamaged, lane.error().reason);
     }
     failures.report_unusable(lane.error().reason);
     return base::failure(lane.error());

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/names.h"
 #include "lanes/lane/recording.h"
 #include "lanes/shape/step_comparison.h"
 #include "step/probe.h"
@@ -142,9 +141,9 @@ std::optional<Lane> DryRun::load_package(KnownStep& step, Batch example) {
     return std::move(*lane);
   }
   using program::CompileEffort;
-  const auto found = context_.services.compile_service->find(key);
+  const auto found = context_.services.compile_service->cache().find(key);
   step.in_cache = found.has_value();
-  const bool full = found && found->facts.effort == base::name_of(CompileEffort::kFull);
+  const bool full = found && has_effort(found->facts, CompileEffort::kFull);
   if (!found || (!full && config_.lane == LaneId::kCompiled)) return std::nullopt;
   auto cached = load_cached(context_, failures_, known_.to_compile(step), key, example);
   run_figures_.quarantined += std::exchange(figures_.quarantined, 0);
@@ -187,7 +186,7 @@ void DryRun::choose_variant(KnownStep& step) const {
   program::CompileService& compile_service = *context_.services.compile_service;
   for (const std::string& recipe : compile_service.recipes(program)) {
     const std::string key = compile_service.key(program, recipe);
-    if (compile_service.found_wrong(key)) continue;
+    if (compile_service.cache().quarantine_reason(key, program::EntryFault::kWrong)) continue;
     if (step.variant.key.empty() || recipe == like_.recipe) step.variant = {recipe, program::CompileEffort::kFull, key};
   }
 }

@@ -16,7 +16,7 @@ struct KeyParts {
   std::string instruction_set;  // cpu_instruction_set()
   int threads = 1;              // Inductor bakes the number in
   std::string mode;             // default | reduce-overhead | max-autotune
-  std::string recipe;           // empty: the key of a choice among recipes (PackageCache::recall_choice)
+  std::string recipe;           // empty: the key of a choice among recipes (RecipeChoices)
   std::string numerics{};       // torch's settings that the code depends on; may be empty
 };
 

@@ -3,22 +3,25 @@
 // processes: readers take no lock (an entry is one file, published by rename), changes take the folder's lock with a
 // deadline.
 //
-//   FOLDER/lock                     flock of the process that changes something
-//   FOLDER/entries/KEY              package_entry.h
-//   FOLDER/used/KEY                 when it was last used, nanoseconds since the UNIX epoch
-//   FOLDER/choices/KEY              which recipe won, with the times measured
-//   FOLDER/quarantine               quarantine.h
+//   FOLDER/lock           change_lock.h
+//   FOLDER/entries/KEY    package_entry.h
+//   FOLDER/used/KEY       use_times.h
+//   FOLDER/choices/KEY    recipe_choices.h
+//   FOLDER/quarantine     quarantine.h
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 
 #include "base/clock.h"
+#include "base/expected.h"
 #include "base/file_system.h"
+#include "program/cache/change_lock.h"
 #include "program/cache/package_entry.h"
 #include "program/cache/package_file.h"
 #include "program/cache/quarantine.h"
+#include "program/cache/recipe_choices.h"
+#include "program/cache/use_times.h"
 
 namespace esper::program {
 
@@ -44,12 +47,6 @@ struct InsertOutcome {
   std::optional<PackageFacts> kept = std::nullopt;
 };
 
-// Which recipe was fastest for a program when they were last compared.
-struct RecipeChoice {
-  std::string recipe;
-  std::map<std::string, double> step_us;  // of every recipe that was measured
-};
-
 class PackageCache {
  public:
   // `file_system` outlives the cache; the one of a run is confined to the folder and to this user's files. Makes
@@ -61,9 +58,11 @@ class PackageCache {
   base::FileSystem& files() { return file_system_; }
   const crypto::MacKey& mac_key() const { return settings_.mac_key; }
 
-  // Nothing if there is no such entry or it cannot be read. One that is damaged, or that this user did not make, is
-  // quarantined on the way.
-  std::optional<CachedPackage> find(const std::string& key);
+  RecipeChoices& choices() { return choices_; }
+
+  // An entry that is damaged, or that this user did not make, is quarantined on the way, and the error says what was
+  // wrong with it. The error is empty where there is no such entry or it cannot be read now.
+  base::Expected<CachedPackage> find(const std::string& key);
 
   // Of the entry, where there is a whole one. Changes nothing.
   std::optional<PackageFacts> facts(const std::string& key);
@@ -81,48 +80,24 @@ class PackageCache {
 
   // The reason given last for this key, if it is still in quarantine for that.
   std::optional<std::string> quarantine_reason(const std::string& key, EntryFault fault) {
-    return reason_in_quarantine(rejected(), key, fault);
+    return reason_in_quarantine(rejected_, key, fault);
   }
 
-  // `key`: cache_key with an empty recipe. Best effort.
-  void remember_choice(const std::string& key, const RecipeChoice& choice);
-  std::optional<RecipeChoice> recall_choice(const std::string& key);
-
-  // Entries found so far that are damaged or not this user's, and what was wrong with the last of them.
-  std::uint64_t damaged() const { return damaged_; }
-  std::string last_damage();
-
  private:
-  struct Usage {
-    std::string key;
-    std::uint64_t bytes = 0;
-    std::int64_t last_use = 0;
-  };
-
   std::string entry_path(const std::string& key) const { return settings_.folder + "/entries/" + key; }
-  Quarantine rejected() { return {file_system_, settings_.folder + "/quarantine", settings_.quarantine_limit_bytes}; }
-  std::optional<base::File> lock();
-  void ensure_folders();
   base::Expected<PackageEntry> load(const std::string& key);
-  void touch(const std::string& key);
-  std::int64_t last_use(const std::string& key);
-  std::vector<Usage> usage();
-  void evict_for(std::uint64_t bytes, const std::string& replaced);
-  std::uint64_t write_entry(const std::string& path, const std::string& header, storage::Bytes package);
+  void quarantine_if_damaged(const std::string& key);
+  void reject(const std::string& key, EntryFault fault, const std::string& reason);
   InsertOutcome publish_entry(const std::string& key, const PackageFacts& facts, const std::string& written,
                               std::uint64_t bytes);
-  std::optional<PackageFacts> better_than(const PackageFacts& facts, const std::string& key);
-  void reject(const std::string& key, EntryFault fault, const std::string& reason);
-  void quarantine_if_damaged(const std::string& key);
-  void record_damage(const std::string& key, const std::string& reason);
 
   base::FileSystem& file_system_;
   const CacheSettings settings_;
   const base::Clock clock_;
-  std::mutex mutex_;  // publish_file wants one thread of a process at a time for one name
-  std::atomic<std::uint64_t> damaged_{0};
-  std::string last_damage_;  // under mutex_
-  std::atomic<std::uint64_t> touches_{0};
+  ChangeLock lock_;
+  UseTimes use_times_;
+  RecipeChoices choices_;
+  const Quarantine rejected_;
 };
 
 }  // namespace esper::program

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/names.h"
+
 namespace esper::program {
 namespace {
 
@@ -28,6 +30,8 @@ PackageFacts facts_of(const json& fields) {
 }
 
 }  // namespace
+
+bool has_effort(const PackageFacts& facts, CompileEffort effort) { return facts.effort == base::name_of(effort); }
 
 std::string entry_header(const std::string& key, const PackageFacts& facts, storage::Bytes package,
                          const crypto::MacKey& mac_key) {

@@ -9,6 +9,7 @@
 
 #include "base/expected.h"
 #include "crypto/mac.h"
+#include "program/cache/compile_effort.h"
 #include "storage/bytes.h"
 
 namespace esper::program {
@@ -22,6 +23,8 @@ struct PackageFacts {
   double compile_ms = 0;
   std::string created;  // RFC 3339
 };
+
+bool has_effort(const PackageFacts& facts, CompileEffort effort);
 
 struct PackageEntry {
   std::string key;

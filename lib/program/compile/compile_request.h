@@ -36,7 +36,7 @@ enum class CompileFailure {
   kTimeout,       // more than CompilerSettings::deadline or wall_deadline; the reason says which
   kOutOfMemory,   // more than CompilerSettings::memory_limit_mb
   kCrashed,       // the worker process died, and again after it was restarted
-  kCancelled,     // cancel(), or the compiler was destroyed
+  kCancelled,     // cancel()
   kDiskFull,      // no space for the work or for the package
   kCacheRefused,  // compiled, but the cache did not take it
 };
@@ -71,5 +71,21 @@ struct CompileOutcome {
   std::optional<CompileFailure> failure;   // none: PackageCache::find(key) has it
   std::string reason;                      // with a failure
 };
+
+// Done; what it took is not in it yet.
+inline CompileOutcome outcome_of(const CompileRequest& request) {
+  CompileOutcome outcome;
+  outcome.key = request.key;
+  outcome.effort = request.effort;
+  outcome.recipe = request.recipe;
+  return outcome;
+}
+
+inline CompileOutcome failed_outcome(const CompileRequest& request, CompileFailure failure, std::string reason) {
+  CompileOutcome outcome = outcome_of(request);
+  outcome.failure = failure;
+  outcome.reason = std::move(reason);
+  return outcome;
+}
 
 }  // namespace esper::program

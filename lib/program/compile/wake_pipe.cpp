@@ -1,8 +1,13 @@
 #include "program/compile/wake_pipe.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+
+#include "base/clock.h"
 #include "base/file_system.h"
 
 namespace esper::program {
@@ -24,6 +29,19 @@ void WakePipe::drain() {
   char bytes[64];
   while (::read(read_.number(), bytes, sizeof bytes) > 0) {
   }
+}
+
+bool interruptible_sleep(base::Duration length, const Interrupt& interrupt) {
+  constexpr std::int64_t kLongestPollMs = 60'000;
+  const base::Clock clock;
+  const auto deadline = clock.now() + length;
+  while (!interrupt.wanted()) {
+    const auto left_ms = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.now()).count();
+    if (left_ms <= 0) return true;
+    pollfd ready{interrupt.wake, POLLIN, 0};
+    ::poll(&ready, 1, static_cast<int>(std::min<std::int64_t>(left_ms, kLongestPollMs)));
+  }
+  return false;
 }
 
 }  // namespace esper::program

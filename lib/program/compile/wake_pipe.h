@@ -1,7 +1,10 @@
 #pragma once
 // Ends another thread's poll(2): a pipe that can be read after wake(), until drain().
 
+#include <functional>
+
 #include "base/descriptor.h"
+#include "base/quantity.h"
 
 namespace esper::program {
 
@@ -16,5 +19,14 @@ class WakePipe {
  private:
   base::Descriptor read_, write_;
 };
+
+// How a thread that waits is cancelled by another one.
+struct Interrupt {
+  int wake;                      // a descriptor that can be read when `wanted` should be polled
+  std::function<bool()> wanted;  // takes what can be read
+};
+
+// False: the interrupt was wanted before `length` had passed.
+bool interruptible_sleep(base::Duration length, const Interrupt& interrupt);
 
 }  // namespace esper::program

@@ -57,9 +57,7 @@ std::string only_card(const std::string& visible, int card) {
 // Discarded if the worker sends something else than JSON: it is then as good as dead.
 json parse_line(const std::string& line) { return json::parse(line, nullptr, false); }
 
-WorkerAnswer failed(CompileFailure failure, std::string reason) {
-  return {Kind::kFailed, failure, std::move(reason), {}, {}, 0, {}, {}};
-}
+WorkerAnswer failed(CompileFailure failure, std::string reason) { return {Kind::kFailed, failure, std::move(reason)}; }
 
 WorkerAnswer answer_in(const json& reply) {
   WorkerAnswer answer;
@@ -91,14 +89,14 @@ void WorkerSession::stop() {
 
 WorkerAnswer WorkerSession::unavailable(CompileFailure failure, std::string reason) {
   stop();
-  return {Kind::kUnavailable, failure, std::move(reason), {}, {}, 0, {}, {}};
+  return {Kind::kUnavailable, failure, std::move(reason)};
 }
 
 WorkerAnswer WorkerSession::died() {
   process_->kill();
   const std::string how = process_->end();
   stop();
-  return {Kind::kDied, CompileFailure::kCrashed, how, {}, {}, 0, {}, {}};
+  return {Kind::kDied, CompileFailure::kCrashed, how};
 }
 
 WorkerCommand WorkerSession::command() const {

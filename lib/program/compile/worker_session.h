@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +12,7 @@
 #include "base/clock.h"
 #include "crypto/mac.h"
 #include "program/compile/compile_request.h"
+#include "program/compile/wake_pipe.h"
 #include "program/compile/worker_process.h"
 
 namespace esper::program {
@@ -41,12 +41,6 @@ struct CompilerSettings {
   base::Duration restart_pause = std::chrono::milliseconds(500);
 };
 
-// How the thread that waits for the worker is cancelled.
-struct Interrupt {
-  int wake;                      // a descriptor that can be read when `wanted` should be polled
-  std::function<bool()> wanted;  // takes what can be read
-};
-
 struct WorkerAnswer {
   enum class Kind {
     kDone,
@@ -56,13 +50,13 @@ struct WorkerAnswer {
   };
   Kind kind = Kind::kDone;
   CompileFailure failure{};
-  std::string reason;
+  std::string reason{};
   // Of a program, done or failed by the worker itself:
-  std::vector<std::string> not_used;  // files kept from earlier jobs that this user's key did not make
-  std::string package;                // path of the file, in a folder that is the caller's to remove
-  double ms = 0;                      // from its beginning
-  std::map<std::string, double> stage_ms;
-  std::string compiler;
+  std::vector<std::string> not_used{};  // files kept from earlier jobs that this user's key did not make
+  std::string package{};                // path of the file, in a folder that is the caller's to remove
+  double ms = 0;                        // from its beginning
+  std::map<std::string, double> stage_ms{};
+  std::string compiler{};
 };
 
 class WorkerSession {

@@ -68,7 +68,8 @@ void NetworkCompiler::request(PolicyNetwork& network, const Caps& caps) {
   if (!service_->problem().empty()) return fall_back("compile_error", service_->problem());
   const std::string recipe = service_->recipes(padded.program()).front();
   const Pending pending{caps, service_->key(padded.program(), recipe)};
-  if (auto reason = service_->found_wrong(pending.key)) return fall_back("wrong_result", *reason);
+  if (auto reason = service_->cache().quarantine_reason(pending.key, program::EntryFault::kWrong))
+    return fall_back("wrong_result", *reason);
   if (put_in_place(network, pending)) return;
   service_->submit(padded.program(), recipe, program::CompileEffort::kFull);
   pending_.push_back(pending);
@@ -76,7 +77,7 @@ void NetworkCompiler::request(PolicyNetwork& network, const Caps& caps) {
 
 // False where the cache has no such package; one that it has but that cannot be used counts as a fallback.
 bool NetworkCompiler::put_in_place(PolicyNetwork& network, const Pending& pending) {
-  const auto cached = service_->find(pending.key);
+  const auto cached = service_->cache().find(pending.key);
   if (!cached) return false;
   const auto begin = clock_.now();
   PaddedNetwork& padded = network.padded(pending.caps);
@@ -87,7 +88,7 @@ bool NetworkCompiler::put_in_place(PolicyNetwork& network, const Pending& pendin
     package = std::make_shared<program::Package>(cached->file.path(), program::inputs_text(padded.program()),
                                                  network.weights().device());
   } catch (const base::Error& error) {
-    service_->quarantine(pending.key, program::EntryFault::kDamaged, error.what());
+    service_->cache().quarantine(pending.key, program::EntryFault::kDamaged, error.what());
     fall_back("load_error", error.what());
     return true;
   }
@@ -96,7 +97,7 @@ bool NetworkCompiler::put_in_place(PolicyNetwork& network, const Pending& pendin
   if (!(error <= kTolerance)) {
     padded.replay();
     const std::string reason = fmt::format("the compiled network differs by {:.1e} from the recorded one", error);
-    service_->quarantine(pending.key, program::EntryFault::kWrong, reason);
+    service_->cache().quarantine(pending.key, program::EntryFault::kWrong, reason);
     fall_back("wrong_result", reason);
     return true;
   }

@@ -20,10 +20,11 @@ constexpr auto kShortestAccount = std::chrono::milliseconds(1);
 
 // For the trace, if one is kept.
 void mark_losses(base::Ledger& ledger, double training, double validation) {
-  if (!ledger.spans()) return;
+  base::SpanLog* const log = ledger.watch().spans();
+  if (log == nullptr) return;
   const auto now = ledger.now();
-  ledger.spans()->marks.add({now, "training loss", {}, training});
-  ledger.spans()->marks.add({now, "validation loss", {}, validation});
+  log->marks.add({now, "training loss", {}, training});
+  log->marks.add({now, "validation loss", {}, validation});
 }
 
 }  // namespace

@@ -56,9 +56,9 @@ TelemetryPacket Outbox::new_event_packet() {
 }
 
 void Outbox::move_events_to(TelemetryPacket& packet) {
-  if (auto* spans = ledger_.spans()) {
+  if (auto* log = ledger_.watch().spans()) {
     for (const auto& event : waiting_) {
-      spans->marks.add({ledger_.now(), std::string(event.description), event.attributes, {}});
+      log->marks.add({ledger_.now(), std::string(event.description), event.attributes, {}});
     }
   }
   packet.events = std::exchange(waiting_, {});

@@ -417,7 +417,7 @@ TEST_CASE("a wrong program of a likely structure is rejected in the dry run, and
   ahead.prepare({germinates("r0c0", "mlp")});
   CHECK(ahead.count_events("tolaria.lane_refused") == 1);
   CHECK(ahead.runner->figures().quarantined == 1);
-  CHECK(compile_service.found_wrong(key));
+  CHECK(compile_service.cache().quarantine_reason(key, program::EntryFault::kWrong));
   grow(ahead);
   ahead.steps(6);
   CHECK(ahead.steps_in(Lane::kCompiled) == 0);

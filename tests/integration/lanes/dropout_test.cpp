@@ -112,7 +112,7 @@ TEST_CASE("dropout has the same distribution in every lane") {
   check_distribution(replayed, "replay");
 
   const auto same = compiled.record();
-  const auto cached = persistent_compile_service().find(lasting_package(same));
+  const auto cached = persistent_compile_service().cache().find(lasting_package(same));
   REQUIRE(cached);
   const program::Package package(cached->file.path(), program::inputs_text(same), torch::kCPU);
   const auto inputs = compiled.inputs_of(same);

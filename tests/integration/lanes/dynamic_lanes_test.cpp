@@ -229,7 +229,7 @@ TEST_CASE("a package that is right at one size and wrong at another is dropped f
   CHECK(pair.fast.figures().steps_in(Lane::kCompiled) == 2);
   CHECK(same_bits(*pair.eager.model, *pair.fast.model));
   CHECK(pair.fast.figures().quarantined == 1);
-  CHECK(compile_service.found_wrong(key));
+  CHECK(compile_service.cache().quarantine_reason(key, program::EntryFault::kWrong));
 
   // A later run knows, says so once, and compiles each size by itself.
   Pair later(c, &compile_service);

@@ -61,7 +61,7 @@ program::CompileService& persistent_compile_service() {
 std::string lasting_package(const program::SymbolicProgram& program) {
   auto& compile_service = persistent_compile_service();
   const std::string recipe = compile_service.recipes(program).front(), key = compile_service.key(program, recipe);
-  if (!compile_service.find(key)) {
+  if (!compile_service.cache().find(key)) {
     compile_service.submit(program, recipe, program::CompileEffort::kFull);
     const auto outcome = compile_service.wait(key);
     REQUIRE(outcome);

@@ -83,7 +83,7 @@ void check_full_effort(WatchedRun& run, program::CompileService& compile_service
   }
   INFO(happened);
   CHECK(run.started() == std::vector<std::string>{keys.first, keys.last, keys.first});
-  const auto found = compile_service.find(keys.first);
+  const auto found = compile_service.cache().find(keys.first);
   REQUIRE(found);
   CHECK(found->facts.effort == "full");
 }

@@ -92,8 +92,8 @@ void check_refused(const Fault& fault, Lane lane) {
   CAPTURE(tensor);
   CHECK(std::ranges::any_of(fault.tensors, [&](const auto& begin) { return tensor.starts_with(begin); }));
 
-  CHECK_FALSE(compile_service.find(target.key));
-  CHECK(compile_service.found_wrong(target.key));
+  CHECK_FALSE(compile_service.cache().find(target.key));
+  CHECK(compile_service.cache().quarantine_reason(target.key, program::EntryFault::kWrong));
   CHECK(room.names_in("entries").empty());
   const auto later_compile_service = room.new_compile_service();
   LaneRun later(c, lane, later_compile_service.get());
@@ -147,7 +147,7 @@ void check_replaced(const LaneRoom& room, const LaneCase& c, const Target& targe
   CHECK(run.events_named("tolaria.compile_finished").size() == 1);
   run.steps(10, c, 3);
   CHECK(run.figures().steps_in(Lane::kCompiled) == 9);
-  CHECK(compile_service.find(target.key));
+  CHECK(compile_service.cache().find(target.key));
   // A good program took its place, and the next run uses that at once.
   LaneRun next(c, Lane::kCompiled, &compile_service);
   next.steps(12, c, 1);
@@ -195,7 +195,7 @@ TEST_CASE("a program for other shapes under the right name is rejected before it
   const LaneRoom room;
   const LaneCase c = small_mlp();
   const Target target = target_of(c, room.compile_service());
-  const auto other = persistent_compile_service().find(lasting_package(program_of_case(lane_cases().front())));
+  const auto other = persistent_compile_service().cache().find(lasting_package(program_of_case(lane_cases().front())));
   REQUIRE(other);
   const auto package = room.path / "other.pt2";
   std::filesystem::copy_file(other->file.path(), package);

@@ -18,7 +18,7 @@ struct Traced {
   Ledger ledger{Clock(time)};
   std::int64_t steps = 0;
 
-  Traced() { ledger.keep_spans(); }
+  Traced() { ledger.watch().keep_spans(); }
   void step() {
     {
       const LedgerScope waiting(ledger, Owner::kLoaderWait);
@@ -46,8 +46,8 @@ TEST_CASE("a trace has epochs, steps, owners, events and figures, each at its ti
   t.time->advance(microseconds(100));
   t.ledger.start_up_is_over();
   t.epoch(1, 2);
-  t.ledger.spans()->marks.add({t.ledger.now(), "seed_stage", {{"reason", "\"G1\" \\ \x80"}}, {}});
-  t.ledger.spans()->marks.add({t.ledger.now(), "training loss", {}, 0.25});
+  t.ledger.watch().spans()->marks.add({t.ledger.now(), "seed_stage", {{"reason", "\"G1\" \\ \x80"}}, {}});
+  t.ledger.watch().spans()->marks.add({t.ledger.now(), "training loss", {}, 0.25});
   const json trace = t.written();
   esper::test::check_trace(trace);
   CHECK(trace["otherData"]["run"] == "a \"run\"\n");
@@ -94,7 +94,7 @@ TEST_CASE("without keep_spans nothing is kept") {
   {
     const LedgerScope computing(ledger, Owner::kCompute);
   }
-  CHECK(ledger.spans() == nullptr);
+  CHECK(ledger.watch().spans() == nullptr);
 }
 
 }  // namespace esper::base::chrome_trace_test

@@ -241,14 +241,15 @@ TEST_CASE("hooks are told of every scope, in pairs") {
   Manual m;
   entered.clear();
   left.clear();
-  m.ledger.set_hooks({[](Owner owner) { entered.push_back(owner); }, [](Owner owner) { left.push_back(owner); }});
+  m.ledger.watch().set_hooks(
+      {[](Owner owner) { entered.push_back(owner); }, [](Owner owner) { left.push_back(owner); }});
   {
     const LedgerScope computing(m.ledger, Owner::kCompute);
     const LedgerScope waiting(m.ledger, Owner::kLoaderWait);
   }
   CHECK(entered == std::vector{Owner::kCompute, Owner::kLoaderWait});
   CHECK(left == std::vector{Owner::kLoaderWait, Owner::kCompute});
-  m.ledger.set_hooks({});
+  m.ledger.watch().set_hooks({});
   {
     const LedgerScope computing(m.ledger, Owner::kCompute);
   }

@@ -3,6 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "base/ledger/ledger.h"
 #include "device/cuda_table.h"
 #include "device/profiler.h"
 #include "device/rng.h"
@@ -29,7 +30,7 @@ TEST_CASE("the CUDA module loads on demand and registers CUDA with torch") {
 TEST_CASE("ranges for a profiler follow the ledger, with or without one") {
   REQUIRE(load_cuda().reason.empty());
   base::Ledger ledger;
-  ledger.set_hooks(nvtx_ranges());
+  ledger.watch().set_hooks(nvtx_ranges());
   for (const auto& [owner, name] : names(base::Owner{})) {
     CHECK(names(owner)[index_of(owner)].second == std::string_view(name));  // what the hook looks up
     const base::LedgerScope outer(ledger, owner);

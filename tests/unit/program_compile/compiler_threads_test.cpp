@@ -54,7 +54,7 @@ TEST_CASE("threads submit, cancel, wait and poll at once, and each program has o
     }
     compiler.submit(request);
     const auto is_complete = [&] {
-      const auto outcome = compiler.poll();
+      const auto outcome = compiler.poll(request.key);
       const std::scoped_lock lock(mutex);
       if (outcome) polled.insert(outcome->key);
       return compiler.pending() == 0 && polled.size() == kThreads;

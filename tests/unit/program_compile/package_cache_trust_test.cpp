@@ -124,10 +124,10 @@ TEST_CASE("an entry that was planted below the cache is not loaded, and is repla
   if (problem.empty()) return;
   fs::remove(room.entry);
   plant();
-  CHECK(room.found().empty());
-  CHECK(room.cache.damaged() == 1);
+  const auto planted = room.cache.find(room.key);
+  REQUIRE_FALSE(planted);
   // It is compiled again, so there is nothing to advise.
-  CHECK_THAT(room.cache.last_damage(),
+  CHECK_THAT(planted.error(),
              ContainsSubstring(room.key) && ContainsSubstring(problem) && !ContainsSubstring("remove it"));
   REQUIRE_FALSE(room.insert("compiled again").failure);
   CHECK(room.found() == "compiled again");
@@ -167,7 +167,7 @@ TEST_CASE("all that the cache makes is its user's alone under any umask") {
   REQUIRE_FALSE(room.insert("package").failure);
   const auto lock = CompileLock::try_take(room.root, room.key, CompileRank::kFull);
   CHECK(lock);
-  room.cache.remember_choice(room.key, {"loops", {{"loops", 4.5}}});
+  room.cache.choices().remember(room.key, {"loops", {{"loops", 4.5}}});
   room.cache.quarantine(room.key, EntryFault::kDamaged, "for the test");
   int seen = 0;
   for (const auto& found : fs::recursive_directory_iterator(room.root)) {

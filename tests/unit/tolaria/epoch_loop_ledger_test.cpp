@@ -99,7 +99,7 @@ TEST_CASE("a slow policy has its time, and so has one that comes too late") {
 TEST_CASE("an interrupted run's account is whole, and its trace too") {
   auto config = small_config();
   SmallRun it(config);
-  it.ledger.keep_spans();
+  it.ledger.watch().keep_spans();
   it.sink.on_packet = [](const leyline::TelemetryPacket&) {
     if (Interrupt::requested() == 0) std::raise(SIGINT);
   };

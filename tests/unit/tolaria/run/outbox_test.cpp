@@ -64,14 +64,14 @@ TEST_CASE("packets are named by where the run stands, and no two alike") {
 
 TEST_CASE("events go with the packet that takes them, and with no other; the trace has them where one is kept") {
   Sending it;
-  it.ledger.keep_spans();
+  it.ledger.watch().keep_spans();
   it.outbox.emit(event("tolaria.early_stop"_event, Level::kInfo));
   auto packet = it.outbox.new_packet("tolaria", "epoch-1");
   CHECK(packet.events.empty());
   it.outbox.move_events_to(packet);
   CHECK(packet.events.size() == 1);
-  REQUIRE(it.ledger.spans()->marks.newest().size() == 1);
-  CHECK(it.ledger.spans()->marks.newest()[0].name == "tolaria.early_stop");
+  REQUIRE(it.ledger.watch().spans()->marks.newest().size() == 1);
+  CHECK(it.ledger.watch().spans()->marks.newest()[0].name == "tolaria.early_stop");
   it.outbox.flush();
   CHECK(it.sink.packets().empty());
   CHECK(it.outbox.new_event_packet().events.empty());
