@@ -106,7 +106,7 @@ Composition::Composition(CompositionParts parts)
       outbox_(facts_.run_id, facts_.clock, progress_, ledger_, telemetry_.sink(), black_box_.get()),
       writer_(store_of(parts), facts_.clock, facts_.config.safety.save_deadline),
       saver_(save_source(parts.bench), writer_, outbox_, ledger_, telemetry_.display()),
-      bundles_(parts.files, parts.folder.path, facts_, progress_, saver_, outbox_),
+      bundles_(parts.files, parts.folder.path, save_source(parts.bench), outbox_),
       run_{.facts = facts_,
            .progress = progress_,
            .model = *parts.bench.model,

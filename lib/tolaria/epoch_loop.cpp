@@ -2,11 +2,10 @@
 
 #include <torch/types.h>
 
-#include <algorithm>
+#include <exception>
 #include <new>
 #include <utility>
 
-#include "base/error.h"
 #include "base/interrupt.h"
 #include "base/memory_reserve.h"
 #include "base/signal_point.h"
@@ -18,6 +17,7 @@
 #include "tolaria/evaluation/measure.h"
 #include "tolaria/growth/growth.h"
 #include "tolaria/report/epoch_reporter.h"
+#include "tolaria/run/save_schedule.h"
 #include "tolaria/safety/run_safety.h"
 
 namespace esper::tolaria {
@@ -94,8 +94,8 @@ RunOutcome EpochLoop::run() {
 RunOutcome EpochLoop::run_or_save() {
   try {
     return run_to_the_end();
-  } catch (const base::Error& error) {
-    if (error.code() != base::ExitCode::kData) safety_.save_good_state();  // else the last step was a whole one
+  } catch (const std::exception& error) {
+    if (!leaves_whole_step(error)) safety_.save_good_state();
     throw;
   } catch (...) {
     safety_.save_good_state();
@@ -157,9 +157,9 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   safety_.end_epoch(checked.verdict, measured, decision());
   const double hook_ms = base::milliseconds(run_.facts.clock.now() - hook_begin);
 
-  const bool is_save_due =
-      (better && config().checkpoint.keep_best) || run_.saver.is_due_after_epoch() || safety_.needs_checkpoint();
-  if (is_save_due && safety_.is_worth_saving()) {
+  const bool is_save_due = (better && config().checkpoint.keep_best) ||
+                           is_save_due_after_epoch(run_.facts, run_.progress, run_.model.network);
+  if (is_save_due && !run_.progress.safety.is_suspect()) {
     run_.saver.save();
   } else {
     run_.saver.report_results();

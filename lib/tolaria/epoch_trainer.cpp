@@ -19,6 +19,7 @@
 #include "device/out_of_memory.h"
 #include "kasmina/network/network_seeds.h"
 #include "tolaria/run/microbatch_parts.h"
+#include "tolaria/run/save_schedule.h"
 
 namespace esper::tolaria {
 
@@ -196,7 +197,7 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
     const bool is_last = run_.progress.batch == run_.facts.batches_per_epoch;
     if (run_.kernel_trace != nullptr) run_.kernel_trace->step_over(is_last);
     const bool copies = can_roll_back && is_whole(microbatches) && steady_bits_.wants_copy(runner_.bits());
-    const bool saves = run_.saver.is_due_after_step() && run_.progress.safety.suspect_epochs == 0;
+    const bool saves = is_save_due_after_step(run_.facts, run_.progress) && !run_.progress.safety.is_suspect();
     const bool interrupted = base::Interrupt::requested() != 0;
     if (nonfinite_reason_.empty()) {
       const bool must_know = copies || saves || interrupted || is_last;

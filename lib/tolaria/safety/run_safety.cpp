@@ -78,7 +78,7 @@ void RunSafety::begin(const std::optional<RestartReport>& restart_report) {
     emergency_.raise(EmergencyLevel::kElevated, progress_.safety.failed_epochs, "the last epoch failed");
   // Runs of earlier versions did not record the good step.
   const std::int64_t steps_of_epoch = evaluation_.facts.steps_of(progress_.batch);
-  if (is_worth_saving())
+  if (!progress_.safety.is_suspect())
     progress_.safety.good_step = std::max(progress_.safety.good_step, progress_.step - steps_of_epoch);
   const auto tensors = step::all_tensors(evaluation_.model, evaluation_.facts.device);
   if (step::first_not_finite(tensors, {}).empty()) good_state_.take_snapshot();
@@ -212,11 +212,6 @@ void RunSafety::follow_decision(Decision decision) {
   if (std::exchange(is_conservative_, is_missing) == is_missing) return;
   outbox_.emit(is_missing ? event("tolaria.conservative_mode_entered"_event, Level::kWarning, {{"reason", kReason}})
                           : event("tolaria.conservative_mode_cleared"_event, Level::kInfo));
-}
-
-bool RunSafety::needs_checkpoint() const {
-  const auto& every = evaluation_.facts.config.checkpoint.every;
-  return every.unit == base::Length::Unit::kSteps && every.count > 0 && good_state_.has_growing_seeds();
 }
 
 void RunSafety::save_good_state() noexcept {

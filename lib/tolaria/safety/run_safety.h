@@ -61,11 +61,6 @@ class RunSafety {
   enum class Decision { kMade, kMissing };  // of the policy
   void end_epoch(const LossVerdict& verdict, const Measurements& measured, Decision decision);
   void check_times(double train_ms, double hook_ms);
-  // Whether the end of the epoch is to be on the disk, where checkpoints count steps: growing seeds may make the next
-  // one bad, and a process that begins within that one goes back to here.
-  bool needs_checkpoint() const;
-  // A state that the governor suspects is not one to come back to.
-  bool is_worth_saving() const { return progress_.safety.suspect_epochs == 0; }
   // The outcome, if the run is failing too badly to go on. Saves its state.
   std::optional<RunOutcome> halted();
 

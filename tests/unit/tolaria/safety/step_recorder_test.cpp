@@ -24,7 +24,8 @@ struct RecordedRun {
   TemporaryFolder folder;
   SmallRun small;
   history::BlackBoxWriter black_box{folder.path()};
-  tolaria::StepBundles bundles{small.files, "/run", small.facts, small.progress, small.saver, small.outbox};
+  tolaria::StepBundles bundles{
+      small.files, "/run", {small.facts, *small.model, small.progress, small.policy}, small.outbox};
 
   RecordedRun() : small(plain()) {
     std::ofstream(folder / "config.yaml") << "name: a\n";

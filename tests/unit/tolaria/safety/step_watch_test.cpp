@@ -43,7 +43,7 @@ struct SpoiltRun {
     it.run.bundles = &bundles;
   }
   SmallRun it;
-  tolaria::StepBundles bundles{it.files, "/run", it.facts, it.progress, it.saver, it.outbox};
+  tolaria::StepBundles bundles{it.files, "/run", {it.facts, *it.model, it.progress, it.policy}, it.outbox};
 };
 
 std::vector<std::string> attributes(const SmallRun& it, const std::string& event, const std::string& name) {
