@@ -60,8 +60,9 @@ class EpochLoop {
   RunSafety::EpochCheck check(StepMetrics& metrics, Measurements& measured);
   // In an epoch that is not over; one that would have been undone is saved as it began.
   RunOutcome interrupted();
-  RunSafety::Decision decision() const {
-    return growth_.figures().without_decision ? RunSafety::Decision::kMissing : RunSafety::Decision::kMade;
+  ConservativeMode::Decision decision() const {
+    using Decision = ConservativeMode::Decision;
+    return growth_.figures().questions.without_decision ? Decision::kMissing : Decision::kMade;
   }
   // Whether the end of the epoch may be interrupted.
   bool may_be_interrupted() const;
@@ -84,7 +85,7 @@ class EpochLoop {
 RunOutcome EpochLoop::run() {
   RunOutcome outcome = run_or_save();
   try {
-    reporter_.report_safety(safety_.rollback_figures(), safety_.emergency_figures());
+    reporter_.report_safety(safety_.good_state().figures(), safety_.emergency_figures());
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
     // The outcome is worth more than the last counts.
   }
@@ -106,7 +107,7 @@ RunOutcome EpochLoop::run_or_save() {
 RunOutcome EpochLoop::run_to_the_end() {
   safety_.begin(run_.restart_report);
   if (const auto outcome = safety_.halted()) return *outcome;
-  growth_.ask_again();
+  run_.policy.ask_again();  // what the checkpoint holds
   for (follow_changes(); !end_.is_last_epoch_over() && !end_.should_stop_early(); follow_changes()) {
     if (const auto outcome = run_epoch()) return *outcome;
   }
@@ -139,7 +140,7 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
     run_.outbox.keep_first(events);
     return interrupted();
   }
-  if (may_be_interrupted()) safety_.begin_epoch_end(events);
+  if (may_be_interrupted()) safety_.transaction().begin(events);
   StepMetrics metrics = read_metrics();
   trainer_.record_epoch_end(metrics, *trained);
   const auto checked = check(metrics, measured);
@@ -165,7 +166,7 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
     run_.saver.report_results();
   }
   safety_.check_times(trained->train_ms, hook_ms);
-  reporter_.report(results, {run_.policy.figures(), growth_.figures(), safety_.rollback_figures(),
+  reporter_.report(results, {run_.policy.figures(), growth_.figures(), safety_.good_state().figures(),
                              safety_.emergency_figures(), run_.saver.figures(), hook_ms});
   trainer_.prepare_structures();
   if (Interrupt::requested() != 0) return end_.interrupted();
@@ -202,7 +203,8 @@ bool EpochLoop::may_be_interrupted() const {
 EpochEnd EpochLoop::grow(const EpochResults& results) {
   const LedgerScope deciding(run_.ledger, Owner::kPolicy);
   base::fault::signal_point("tolaria.deciding");
-  return safety_.grow([&] { return growth_.end_epoch(run_.progress, results); });
+  safety_.good_state().discard_snapshot();
+  return safety_.transaction().complete([&] { return growth_.end_epoch(run_.progress, results); });
 }
 
 }  // namespace
