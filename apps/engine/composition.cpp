@@ -117,9 +117,7 @@ Composition::Composition(CompositionParts parts)
            .outbox = outbox_,
            .ledger = ledger_,
            .display = telemetry_.display(),
-           .black_box = black_box_.get(),
-           .bundles = &bundles_,
-           .step_times = parts.step_times},
+           .records = {.black_box = black_box_.get(), .bundles = &bundles_, .times = parts.step_times}},
       watchdog_(
           telemetry_.display(), facts_.clock, facts_.config.safety.stall_deadline, [this](const tolaria::Stall& stall) {
             report_stall({facts_.config.safety, facts_.run_id, facts_.clock, telemetry_.sink(), telemetry_.display()},

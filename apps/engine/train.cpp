@@ -105,11 +105,11 @@ FinishedRun train(const TrainRequest& request, Workbench& bench, const OpenRun& 
   auto composed = std::move(begun);
   GoingBack back;
   std::optional<device::KernelTrace> kernels;
-  if (request.trace) composed->run().kernel_trace = &kernels.emplace(bench.device);
+  if (request.trace) composed->run().records.kernel_trace = &kernels.emplace(bench.device);
   auto outcome = run_epochs(*composed, open);
   while (outcome.restart && base::Interrupt::requested() == 0) {
     composed = go_back(request, bench, open, std::move(composed), outcome, back);
-    if (kernels) composed->run().kernel_trace = &*kernels;
+    if (kernels) composed->run().records.kernel_trace = &*kernels;
     outcome = run_epochs(*composed, open);
   }
   if (outcome.restart) outcome = interrupted_on_the_way();

@@ -38,7 +38,7 @@ class EpochLoop {
                     run.facts, run.ledger,          run.facts.device.is_cuda() ? &forward_ : nullptr},
         log_(run.model, run.progress, run.outbox, run.saver),
         end_(run.facts, run.progress, run.saver, run.outbox),
-        safety_(evaluation_, run.progress, run.saver, run.outbox, end_, run.bundles),
+        safety_(evaluation_, run.progress, run.saver, run.outbox, end_, run.records.bundles),
         trainer_(run, safety_.good_state()),
         growth_(evaluation_, run.policy, log_, run.saver, run.data.probe, run.at_the_end),
         reporter_(run.facts, run.progress, run.model, run.outbox, run.ledger),

@@ -29,8 +29,8 @@ struct RecordedRun {
 
   RecordedRun() : small(plain()) {
     std::ofstream(folder / "config.yaml") << "name: a\n";
-    small.run.black_box = &black_box;
-    small.run.bundles = &bundles;
+    small.run.records.black_box = &black_box;
+    small.run.records.bundles = &bundles;
   }
   static config::RunConfig plain() {
     config::RunConfig config = small_config();

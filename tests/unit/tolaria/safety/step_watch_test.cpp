@@ -40,7 +40,7 @@ struct SpoiltRun {
   }
   void spoil() {
     it.data.train.inputs[7].fill_(kNaN);
-    it.run.bundles = &bundles;
+    it.run.records.bundles = &bundles;
   }
   SmallRun it;
   tolaria::StepBundles bundles{it.files, "/run", {it.facts, *it.model, it.progress, it.policy}, it.outbox};
