@@ -177,8 +177,8 @@ void EpochTrainer::prepare_structures() {
                                               run_.policy.state(),
                                               config.growth.training == config::SeedTraining::kShadow,
                                               evidence == config::Evidence::kNone};
-  runner_.prepare(likely_changes(growth_forecast, limit, run_.lanes.forecast),
-                  epochs_left * run_.facts.steps_per_epoch());
+  runner_.structure_changes().prepare(likely_changes(growth_forecast, limit, run_.lanes.forecast),
+                                      epochs_left * run_.facts.steps_per_epoch());
 }
 
 }  // namespace esper::tolaria

@@ -68,7 +68,8 @@ StepTrainer::Result StepTrainer::run_step(const std::vector<Microbatch>& microba
   const auto& [black_box, bundles, times, kernel_trace] = run_.records;
   const base::Clock& clock = run_.facts.clock;
   const std::int64_t step = run_.progress.step;
-  const bool watched = runner_.is_watching();
+  lanes::SwapWatch& watch = runner_.structure_changes().watch();
+  const bool watched = watch.is_on();
   const bool timed = times != nullptr || watched;
   if (timed) wait_for_step(run_.facts.device);
   const auto begin = timed ? clock.now() : base::Duration{};
@@ -81,7 +82,7 @@ StepTrainer::Result StepTrainer::run_step(const std::vector<Microbatch>& microba
   if (base::fault::hit("tolaria.step_slow")) std::this_thread::sleep_for(kSlowStepDrill);
   if (timed) wait_for_step(run_.facts.device);
   run_.ledger.end_step(step);
-  if (watched) runner_.record_step_time(clock.now() - begin);
+  if (watched) watch.record_step_time(clock.now() - begin);
   if (times != nullptr) times->push_back({begin, clock.now()});
   recorder_.end(microbatches, run_.facts.learning_rate(step) * rate_factor, {runner_.figures().in_use, runner_.bits()});
   auto failure = watch_.look_at(step, used);
