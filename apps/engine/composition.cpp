@@ -106,7 +106,7 @@ Composition::Composition(CompositionParts parts)
       outbox_(facts_.run_id, facts_.clock, progress_, ledger_, telemetry_.sink(), black_box_.get()),
       writer_(store_of(parts), facts_.clock, facts_.config.safety.save_deadline),
       saver_(save_source(parts.setup), writer_, outbox_, ledger_, telemetry_.display()),
-      bundles_(parts.files, parts.folder.path, facts_, progress_, saver_, outbox_),
+      bundles_(parts.files, parts.folder.path, save_source(parts.setup), outbox_),
       run_{.facts = facts_,
            .progress = progress_,
            .model = *parts.setup.model,
@@ -117,9 +117,7 @@ Composition::Composition(CompositionParts parts)
            .outbox = outbox_,
            .ledger = ledger_,
            .display = telemetry_.display(),
-           .black_box = black_box_.get(),
-           .bundles = &bundles_,
-           .step_times = parts.step_times},
+           .records = {.black_box = black_box_.get(), .bundles = &bundles_, .times = parts.step_times}},
       watchdog_(
           telemetry_.display(), facts_.clock, facts_.config.safety.stall_deadline, [this](const tolaria::Stall& stall) {
             report_stall({facts_.config.safety, facts_.run_id, facts_.clock, telemetry_.sink(), telemetry_.display()},

@@ -30,7 +30,7 @@ struct CompositionParts {
   tolaria::RunProgress progress{};  // where the model stands
   Console console = Console::kNone;
   base::Ledger ledger{};
-  std::vector<tolaria::StepTime>* step_times = nullptr;  // as Run::step_times
+  std::vector<tolaria::StepTime>* step_times = nullptr;  // as StepRecords::times
 };
 
 class Composition {

@@ -105,11 +105,11 @@ FinishedRun train(const TrainRequest& request, TrainingSetup& setup, const OpenR
   auto composed = std::move(begun);
   RestartState restart;
   std::optional<device::KernelTrace> kernels;
-  if (request.trace) composed->run().kernel_trace = &kernels.emplace(setup.device);
+  if (request.trace) composed->run().records.kernel_trace = &kernels.emplace(setup.device);
   auto outcome = run_epochs(*composed, open);
   while (outcome.restart && base::Interrupt::requested() == 0) {
     composed = restart_run(request, setup, open, std::move(composed), outcome, restart);
-    if (kernels) composed->run().kernel_trace = &*kernels;
+    if (kernels) composed->run().records.kernel_trace = &*kernels;
     outcome = run_epochs(*composed, open);
   }
   if (outcome.restart) outcome = interrupted_on_the_way();

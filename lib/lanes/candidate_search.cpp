@@ -1,13 +1,10 @@
 #include "lanes/candidate_search.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 
 #include "base/names.h"
-#include "base/text/rounding.h"
 #include "lanes/shape/adoption_report.h"
-#include "lanes/shape/compile_cost.h"
+#include "lanes/shape/recipe_search.h"
 #include "lanes/shape/uncompiled_lane.h"
 #include "leyline/telemetry/telemetry.h"
 
@@ -29,12 +26,30 @@ bool is_of_one_recipe(program::CompileFailure failure) {
   return failure == F::kFailed || failure == F::kTimeout || failure == F::kOutOfMemory || failure == F::kCrashed;
 }
 
-std::string whole(double value) { return std::to_string(static_cast<std::int64_t>(value)); }
+bool wants_uncompiled(const LaneContext& context) { return context.config.lane != LaneId::kCompiled; }
+
+// Whether a lane is left to try for it, or to wait for.
+bool is_pending(const LaneContext& context, const StepShape& shape) {
+  const LaneSearch& search = shape.search;
+  if (!search.begun || search.compiling || search.undecided) return true;
+  if (!shape.incumbent && !search.tried_uncompiled && wants_uncompiled(context)) return true;
+  if (!shape.is_member() || search.took_shared) return false;
+  const StepShape& leader = *shape.group->leader;
+  const bool leader_is_done = leader.is(StateId::kSettled) || leader.is(StateId::kEagerOnly);
+  return !leader_is_done || leader.runs_compiled();
+}
+
+// The cache has the compiled program, so no graph is tried first.
+void report_graph_skipped(const LaneContext& context) {
+  const LaneKind* graph = context.kind(LaneId::kGraph);
+  if (context.config.lane != LaneId::kAuto || graph == nullptr || !graph->available(context.device)) return;
+  context.emit(event("tolaria.graph_skipped_compile"_event, Level::kInfo, {}));
+}
 
 }  // namespace
 
 std::optional<Lane> CandidateSearch::next(StepShape& shape, Batch microbatches) {
-  if (!is_pending(shape)) return std::nullopt;
+  if (!is_pending(context_, shape)) return std::nullopt;
   LaneSearch& search = shape.search;
   const bool first = !search.begun && !shape.incumbent;
   std::optional<Lane> candidate;
@@ -46,36 +61,18 @@ std::optional<Lane> CandidateSearch::next(StepShape& shape, Batch microbatches) 
     candidate = poll(shape, microbatches);
   }
   if (!candidate && shape.is_member()) candidate = take_shared(shape, microbatches);
-  if (candidate && first) report_graph_skipped();
-  if (!candidate && !shape.incumbent && wants_uncompiled() && !std::exchange(search.tried_uncompiled, true)) {
+  if (candidate && first) report_graph_skipped(context_);
+  if (!candidate && !shape.incumbent && wants_uncompiled(context_) && !std::exchange(search.tried_uncompiled, true)) {
     const PreparationTime preparing(context_);
     candidate = uncompiled(shape, microbatches);
   }
   return candidate;
 }
 
-// The cache has the compiled program, so no graph is tried first.
-void CandidateSearch::report_graph_skipped() const {
-  const LaneKind* graph = context_.kind(LaneId::kGraph);
-  if (context_.config.lane != LaneId::kAuto || graph == nullptr || !graph->available(context_.device)) return;
-  context_.emit(event("tolaria.graph_skipped_compile"_event, Level::kInfo, {}));
-}
-
-bool CandidateSearch::wants_uncompiled() const { return context_.config.lane != LaneId::kCompiled; }
-
-bool CandidateSearch::is_pending(const StepShape& shape) const {
-  const LaneSearch& search = shape.search;
-  if (!search.begun || search.compiling || search.undecided) return true;
-  if (!shape.incumbent && !search.tried_uncompiled && wants_uncompiled()) return true;
-  if (!shape.is_member() || search.took_shared) return false;
-  const StepShape& leader = *shape.group->leader;
-  const bool leader_is_done = leader.is(StateId::kSettled) || leader.is(StateId::kEagerOnly);
-  return !leader_is_done || leader.runs_compiled();
-}
-
 void CandidateSearch::learn(StepShape& shape, const StepOutcome& outcome, StepPlace place) {
   LaneSearch& search = shape.search;
-  if (outcome.incumbent_us && search.undecided) decide_on_compiling(shape, *outcome.incumbent_us, place.left);
+  if (outcome.incumbent_us && search.undecided)
+    decide_on_compiling(context_, queue_, shape, *outcome.incumbent_us, place.left);
   if (outcome.event == ShapeEvent::kStaysEager) {
     ++context_.figures.refusals;
     failures_.report_not_tried(context_.config.lane, outcome.reason);
@@ -85,9 +82,9 @@ void CandidateSearch::learn(StepShape& shape, const StepOutcome& outcome, StepPl
   const bool tried_out = outcome.from == StateId::kTrialling && outcome.event;
   if (tried_out && !outcome.key.empty() && !shape.is_member()) {
     search.recipe_us[search.recipe] = outcome.candidate_us;
-    if (!search.undecided && !search.compiling) compile_next(shape);
+    if (!search.undecided && !search.compiling) compile_next(context_, queue_, shape);
   }
-  if (!shape.is(StateId::kSearching) || is_pending(shape)) return;
+  if (!shape.is(StateId::kSearching) || is_pending(context_, shape)) return;
   shape.enter(ShapeEvent::kSearchEnded, Settled{});
   groups_.offer_to_members(shape);
 }
@@ -100,7 +97,7 @@ void CandidateSearch::learn_rejection(StepShape& shape, const StepOutcome& outco
   if (candidate || outcome.rejection.cause == Rejection::Cause::kErred) groups_.withdraw(shape, outcome.key);
   if (!candidate) return;
   std::erase_if(shape.search.wanted, [&](const Variant& variant) { return variant.key == outcome.key; });
-  if (!shape.search.undecided) compile_next(shape);
+  if (!shape.search.undecided) compile_next(context_, queue_, shape);
 }
 
 std::optional<Lane> CandidateSearch::uncompiled(const StepShape& shape, Batch microbatches) {
@@ -125,11 +122,11 @@ std::optional<Lane> CandidateSearch::begin(StepShape& shape, Batch microbatches)
   }
   if (context_.config.compile.dynamic) groups_.join(shape, microbatches);
   if (shape.is_member()) return std::nullopt;
-  std::string wrong = list_variants(shape);
+  std::string wrong = list_variants(context_, shape);
   if (search.wanted.empty() && shape.group != nullptr) {
     groups_.dissolve(*shape.group, "it was compiled before and quarantined: " + wrong);
     search.begun = true;
-    wrong = list_variants(shape);
+    wrong = list_variants(context_, shape);
   }
   if (search.wanted.empty()) {
     failures_.report_no_compiler("quarantined", "the program was compiled before and quarantined: " + wrong);
@@ -151,71 +148,17 @@ std::optional<Lane> CandidateSearch::begin(StepShape& shape, Batch microbatches)
   return waited ? std::move(waited) : std::move(loaded);
 }
 
-// Fills `wanted` with the variants that are not quarantined; returns why the last of the others is.
-std::string CandidateSearch::list_variants(StepShape& shape) {
-  std::string wrong;
-  const program::SymbolicProgram program = shape.to_compile();
-  // Where kernels are chosen by timing, two compilations may compute different bits under the same key.
-  const bool by_timing = context_.config.compile.mode == config::CompileMode::kMaxAutotune;
-  const CompileEffort first_effort = by_timing ? CompileEffort::kFull : CompileEffort::kQuick;
-  program::CompileService& compile_service = *context_.services.compile_service;
-  for (const std::string& recipe : compile_service.recipes(program)) {
-    const std::string key = compile_service.key(program, recipe);
-    if (const auto reason = compile_service.cache().quarantine_reason(key, program::EntryFault::kWrong)) {
-      wrong = *reason;
-    } else {
-      shape.search.wanted.push_back({recipe, first_effort, key});
-    }
-  }
-  return wrong;
-}
-
 // If lane compiled was selected by name, the run waits, so that it starts at the same step however long compiling
 // takes.
 std::optional<Lane> CandidateSearch::wait_for_compiled(StepShape& shape, Batch microbatches) {
   LaneSearch& search = shape.search;
   search.wanted.resize(1);
   search.wanted.front().effort = CompileEffort::kFull;
-  compile_next(shape);
+  compile_next(context_, queue_, shape);
   const auto [end, outcome] = queue_.wait(search.compiling->key);
   if (end != CompileWait::End::kInterrupted) return take_compiled(shape, outcome, microbatches);
   search.compiling.reset();  // the run is about to stop, and the compiler with it
   return std::nullopt;
-}
-
-// Weighs the remaining steps against a compilation, once the step's own time is known.
-void CandidateSearch::decide_on_compiling(StepShape& shape, double step_us, std::int64_t steps_left) {
-  shape.search.undecided = false;
-  const auto [pays, left_s, cost_s] = weigh_compiling(*shape.program, step_us, steps_left);
-  const std::string reason = fmt::format("{}: about {} s of steps are left, and a compilation takes about {} s",
-                                         pays ? "prepared" : "skipped", whole(left_s), whole(cost_s));
-  context_.emit(event("tolaria.lane_chosen"_event, Level::kInfo,
-                      {{"lane", "compiled"}, {"steps_left", std::to_string(steps_left)}, {"reason", reason}}));
-  if (pays) return compile_next(shape);
-  shape.search.wanted.clear();
-  shape.search.wants_full = false;
-}
-
-void CandidateSearch::compile_next(StepShape& shape) {
-  LaneSearch& search = shape.search;
-  if (search.wanted.empty()) choose_recipe(shape);
-  if (search.wanted.empty()) return;
-  search.compiling = search.wanted.front();
-  search.wanted.pop_front();
-  queue_.start(shape.to_compile(), *search.compiling);
-}
-
-// After every lowering was tried, the fastest of those that reached a trial is compiled with full effort, unless it
-// already was.
-void CandidateSearch::choose_recipe(StepShape& shape) {
-  LaneSearch& search = shape.search;
-  if (search.recipe_us.empty()) return;
-  const auto winner = std::ranges::min_element(search.recipe_us, {}, [](const auto& item) { return item.second; });
-  program::CompileService& compile_service = *context_.services.compile_service;
-  if (search.recipe_us.size() > 1) compile_service.remember_winner(shape.to_compile(), winner->first, search.recipe_us);
-  if (!std::exchange(search.wants_full, false) || search.in_full.contains(winner->first)) return;
-  search.wanted.push_back(
-      {winner->first, CompileEffort::kFull, compile_service.key(shape.to_compile(), winner->first)});
 }
 
 std::optional<Lane> CandidateSearch::poll(StepShape& shape, Batch microbatches) {
@@ -243,11 +186,11 @@ std::optional<Lane> CandidateSearch::take_compiled(StepShape& shape,
       return std::nullopt;
     }
     failures_.report_no_compiler(std::string(base::name_of(*outcome->failure)), outcome->reason);
-    compile_next(shape);
+    compile_next(context_, queue_, shape);
     return std::nullopt;
   }
   auto lane = load(shape, variant, microbatches);
-  if (!lane) compile_next(shape);
+  if (!lane) compile_next(context_, queue_, shape);
   return lane;
 }
 

@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <span>
-#include <string>
 
 #include "lanes/shape/compile_queue.h"
 #include "lanes/shape/lane_failures.h"
@@ -29,21 +28,14 @@ class CandidateSearch {
  private:
   using Batch = std::span<const step::Microbatch>;
 
-  bool is_pending(const StepShape& shape) const;
-  bool wants_uncompiled() const;
-  void report_graph_skipped() const;
   std::optional<Lane> uncompiled(const StepShape& shape, Batch microbatches);
   std::optional<Lane> begin(StepShape& shape, Batch microbatches);
-  std::string list_variants(StepShape& shape);
   std::optional<Lane> wait_for_compiled(StepShape& shape, Batch microbatches);
   std::optional<Lane> poll(StepShape& shape, Batch microbatches);
   std::optional<Lane> take_compiled(StepShape& shape, const std::optional<program::CompileOutcome>& outcome,
                                     Batch microbatches);
   std::optional<Lane> take_shared(StepShape& shape, Batch microbatches);
   std::optional<Lane> load(StepShape& shape, const Variant& variant, Batch microbatches);
-  void decide_on_compiling(StepShape& shape, double step_us, std::int64_t steps_left);
-  void compile_next(StepShape& shape);
-  void choose_recipe(StepShape& shape);
   void learn_rejection(StepShape& shape, const StepOutcome& outcome);
 
   const LaneContext& context_;

@@ -8,14 +8,12 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "lanes/candidate_search.h"
 #include "lanes/journal_follower.h"
 #include "lanes/runner_services.h"
 #include "lanes/shape/bits_journal.h"
-#include "lanes/structure/structure_preparer.h"
-#include "lanes/swap_watch.h"
+#include "lanes/structure_changes.h"
 
 namespace esper::lanes {
 
@@ -35,15 +33,8 @@ class StepRunner {
   // After the model's state became an earlier one's again, and the run goes on from there. `number`: of the next step.
   void rolled_back(std::int64_t number);
 
-  // Between two steps, after the network may have changed. `number`: of the next step. If the new structure is known,
-  // its lanes are installed here, so that its first step runs as fast as later ones. docs/lanes.md, "Growth".
-  void take_structure(std::int64_t number);
-  // Between two steps: a limited amount of work on the likeliest structure that is not ready. The run's state is
-  // unchanged. steps_left: of the run.
-  void prepare(std::span<const LikelyChange> likely, std::int64_t steps_left);
-  // True while the first steps after a structure change are to be timed and passed to record_step_time().
-  bool is_watching() const { return swap_.is_on(); }
-  void record_step_time(base::Duration took) { swap_.record_step_time(took); }
+  // Between two steps: what is done about changes of the network's structure.
+  StructureChanges& structure_changes() { return changes_; }
 
   // Of the last step: equal for steps whose lanes compute the same bits.
   std::uint64_t bits() const { return tally_.bits; }
@@ -60,9 +51,6 @@ class StepRunner {
 
   StepShape& shape_of(Batch microbatches, StepPlace place);
   void seek_candidate(StepShape& shape, Batch microbatches);
-  void drop_shapes();
-  bool install(const KnownStructure& known, config::Lane kind, std::int64_t number);
-  void record_swapped(std::int64_t number);
 
   config::StepConfig config_;
   RunnerServices services_;
@@ -78,8 +66,7 @@ class StepRunner {
   CandidateSearch search_;
   JournalFollower follower_;
   StructurePreparer preparer_;  // prepares structures that may come
-  SwapWatch swap_;
-  std::string structure_;  // structure_of() the network of shapes_
+  StructureChanges changes_;
 };
 
 }  // namespace esper::lanes

@@ -59,6 +59,14 @@ KnownStructure knowledge_of(const ShapeSet& shapes, const std::string& structure
   return known;
 }
 
+void drop_shapes(const LaneContext& context, ShapeSet& shapes, CompileQueue& queue) {
+  for (const auto& shape : shapes.shapes()) {
+    if (shape->search.compiling) queue.give_up(shape->search.compiling->key);
+  }
+  shapes.clear();
+  context.capture.forget_failures();
+}
+
 bool StructureInstaller::install(const KnownStructure& known, const DryRun::Examples& examples, LaneId kind,
                                  std::int64_t number) {
   for (const KnownStep& step : known.steps) {

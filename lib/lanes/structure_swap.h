@@ -19,6 +19,9 @@ StructureInUse structure_in_use(const LaneContext& context, const ShapeSet& shap
 // What is known of the shapes' steps. prepare_ms: see KnownStructure.
 KnownStructure knowledge_of(const ShapeSet& shapes, const std::string& structure, double prepare_ms);
 
+// Forgets the shapes. Their compilations are cancelled; finished ones stay in the cache.
+void drop_shapes(const LaneContext& context, ShapeSet& shapes, CompileQueue& queue);
+
 class StructureInstaller {
  public:
   // The references must outlive the installer.

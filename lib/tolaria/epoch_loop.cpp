@@ -2,11 +2,10 @@
 
 #include <torch/types.h>
 
-#include <algorithm>
+#include <exception>
 #include <new>
 #include <utility>
 
-#include "base/error.h"
 #include "base/interrupt.h"
 #include "base/memory_reserve.h"
 #include "base/signal_point.h"
@@ -18,6 +17,7 @@
 #include "tolaria/evaluation/measure.h"
 #include "tolaria/growth/growth.h"
 #include "tolaria/report/epoch_reporter.h"
+#include "tolaria/run/save_schedule.h"
 #include "tolaria/safety/run_safety.h"
 
 namespace esper::tolaria {
@@ -38,7 +38,7 @@ class EpochLoop {
                     run.facts, run.ledger,          run.facts.device.is_cuda() ? &forward_ : nullptr},
         log_(run.model, run.progress, run.outbox, run.saver),
         end_(run.facts, run.progress, run.saver, run.outbox),
-        safety_(evaluation_, run.progress, run.saver, run.outbox, end_, run.bundles),
+        safety_(evaluation_, run.progress, run.saver, run.outbox, end_, run.records.bundles),
         trainer_(run, safety_.good_state()),
         growth_(evaluation_, run.policy, log_, run.saver, run.data.probe, run.at_the_end),
         reporter_(run.facts, run.progress, run.model, run.outbox, run.ledger),
@@ -60,8 +60,9 @@ class EpochLoop {
   RunSafety::EpochCheck check(StepMetrics& metrics, Measurements& measured);
   // In an epoch that is not over; one that would have been undone is saved as it began.
   RunOutcome interrupted();
-  RunSafety::Decision decision() const {
-    return growth_.figures().without_decision ? RunSafety::Decision::kMissing : RunSafety::Decision::kMade;
+  ConservativeMode::Decision decision() const {
+    using Decision = ConservativeMode::Decision;
+    return growth_.figures().questions.without_decision ? Decision::kMissing : Decision::kMade;
   }
   // Whether the end of the epoch may be interrupted.
   bool may_be_interrupted() const;
@@ -84,7 +85,7 @@ class EpochLoop {
 RunOutcome EpochLoop::run() {
   RunOutcome outcome = run_or_save();
   try {
-    reporter_.report_safety(safety_.rollback_figures(), safety_.emergency_figures());
+    reporter_.report_safety(safety_.good_state().figures(), safety_.emergency_figures());
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
     // The outcome is worth more than the last counts.
   }
@@ -94,8 +95,8 @@ RunOutcome EpochLoop::run() {
 RunOutcome EpochLoop::run_or_save() {
   try {
     return run_to_the_end();
-  } catch (const base::Error& error) {
-    if (error.code() != base::ExitCode::kData) safety_.save_good_state();  // else the last step was a whole one
+  } catch (const std::exception& error) {
+    if (!leaves_whole_step(error)) safety_.save_good_state();
     throw;
   } catch (...) {
     safety_.save_good_state();
@@ -106,7 +107,7 @@ RunOutcome EpochLoop::run_or_save() {
 RunOutcome EpochLoop::run_to_the_end() {
   safety_.begin(run_.restart_report);
   if (const auto outcome = safety_.halted()) return *outcome;
-  growth_.ask_again();
+  run_.policy.ask_again();  // what the checkpoint holds
   for (follow_changes(); !end_.is_last_epoch_over() && !end_.should_stop_early(); follow_changes()) {
     if (const auto outcome = run_epoch()) return *outcome;
   }
@@ -139,7 +140,7 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
     run_.outbox.keep_first(events);
     return interrupted();
   }
-  if (may_be_interrupted()) safety_.begin_epoch_end(events);
+  if (may_be_interrupted()) safety_.transaction().begin(events);
   StepMetrics metrics = read_metrics();
   trainer_.record_epoch_end(metrics, *trained);
   const auto checked = check(metrics, measured);
@@ -157,15 +158,15 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   safety_.end_epoch(checked.verdict, measured, decision());
   const double hook_ms = base::milliseconds(run_.facts.clock.now() - hook_begin);
 
-  const bool is_save_due =
-      (better && config().checkpoint.keep_best) || run_.saver.is_due_after_epoch() || safety_.needs_checkpoint();
-  if (is_save_due && safety_.is_worth_saving()) {
+  const bool is_save_due = (better && config().checkpoint.keep_best) ||
+                           is_save_due_after_epoch(run_.facts, run_.progress, run_.model.network);
+  if (is_save_due && !run_.progress.safety.is_suspect()) {
     run_.saver.save();
   } else {
     run_.saver.report_results();
   }
   safety_.check_times(trained->train_ms, hook_ms);
-  reporter_.report(results, {run_.policy.figures(), growth_.figures(), safety_.rollback_figures(),
+  reporter_.report(results, {run_.policy.figures(), growth_.figures(), safety_.good_state().figures(),
                              safety_.emergency_figures(), run_.saver.figures(), hook_ms});
   trainer_.prepare_structures();
   if (Interrupt::requested() != 0) return end_.interrupted();
@@ -202,7 +203,8 @@ bool EpochLoop::may_be_interrupted() const {
 EpochEnd EpochLoop::grow(const EpochResults& results) {
   const LedgerScope deciding(run_.ledger, Owner::kPolicy);
   base::fault::signal_point("tolaria.deciding");
-  return safety_.grow([&] { return growth_.end_epoch(run_.progress, results); });
+  safety_.good_state().discard_snapshot();
+  return safety_.transaction().complete([&] { return growth_.end_epoch(run_.progress, results); });
 }
 
 }  // namespace

@@ -2,23 +2,17 @@
 
 #include <torch/types.h>
 
-#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <limits>
-#include <new>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "base/interrupt.h"
 #include "base/signal_point.h"
 #include "base/text/rounding.h"
 #include "device/cuda_table.h"
-#include "device/failing_memory.h"
-#include "device/out_of_memory.h"
 #include "kasmina/network/network_seeds.h"
-#include "tolaria/run/microbatch_parts.h"
+#include "tolaria/run/save_schedule.h"
 
 namespace esper::tolaria {
 
@@ -27,8 +21,6 @@ using step::Microbatch;
 using When = StepWatch::When;
 
 namespace {
-
-constexpr auto kDrillDelay = std::chrono::seconds(2);
 
 // For a drill.
 void spoil(std::vector<Microbatch>& microbatches) {
@@ -54,78 +46,13 @@ lanes::RunnerServices runner_services(Run& run) {
 EpochTrainer::EpochTrainer(Run& run, GoodState& good_state)
     : run_(run),
       good_state_(good_state),
-      setup_(run.facts, run.model),
       runner_(run.model, run.facts.config.step, run.facts.device, runner_services(run)),
+      step_(run, runner_),
       batches_(run.data.train, run.facts.device, run.facts.config.step.accumulation,
-               look_ahead_for(run.facts.config.data, run.facts.device, run.data.train), run.ledger),
-      watch_(run.facts, run.model, run.progress, run.outbox),
-      recorder_(run.facts, run.progress, run.model.state, run.black_box) {}
+               look_ahead_for(run.facts.config.data, run.facts.device, run.data.train), run.ledger) {}
 
-// Not the epoch's last one, where that is shorter.
-bool EpochTrainer::is_whole(const std::vector<Microbatch>& microbatches) const {
-  const auto& config = run_.facts.config;
-  return static_cast<int>(microbatches.size()) == config.step.accumulation &&
-         microbatches.back().inputs.size(0) == config.data.batch_size;
-}
-
-// Remaining steps of this shape in the run: one per epoch if it is the epoch's last, which may be shorter.
-std::int64_t EpochTrainer::steps_left(const std::vector<Microbatch>& microbatches) const {
-  const std::int64_t epochs_left = run_.facts.config.epochs - run_.progress.epoch;
-  return is_whole(microbatches) ? epochs_left * run_.facts.steps_per_epoch() : epochs_left;
-}
-
-std::optional<TrainingFailure> EpochTrainer::train_step(const std::vector<Microbatch>& microbatches,
-                                                        std::int64_t steps_left) {
-  const device::FailingSteps failing_steps;
-  try {
-    const std::int64_t parts = run_.progress.safety.parts_at(run_.progress.step);
-    if (parts == 1) return run_step(microbatches, microbatches, steps_left);
-    return run_step(microbatches, in_parts(microbatches, parts), steps_left);
-  } catch (const std::exception& error) {
-    const std::string reason = device::out_of_memory_message(error);
-    if (reason.empty()) throw;
-    return TrainingFailure{FailureKind::kOutOfMemory, run_.progress.step, reason};
-  }
-}
-
-std::optional<TrainingFailure> EpochTrainer::run_step(const std::vector<Microbatch>& microbatches,
-                                                      const std::vector<Microbatch>& used, std::int64_t steps_left) {
-  const base::Clock& clock = run_.facts.clock;
-  const std::int64_t step = run_.progress.step;
-  const bool watched = runner_.is_watching();
-  const bool timed = run_.step_times || watched;
-  if (timed) wait_for_device();
-  const auto begin = timed ? clock.now() : base::Duration{};
-  run_.ledger.begin_step();
-  const double rate_factor = run_.progress.safety.rate_factor(step);
-  setup_.prepare(step, rate_factor, used);
-  recorder_.begin();
-  is_stopped_ = !runner_.step(used, {step, steps_left});
-  if (is_stopped_) return std::nullopt;
-  if (base::fault::hit("tolaria.step_memory")) throw std::bad_alloc();
-  if (base::fault::hit("tolaria.step_slow")) std::this_thread::sleep_for(kDrillDelay);
-  if (timed) wait_for_device();
-  run_.ledger.end_step(step);
-  if (watched) runner_.record_step_time(clock.now() - begin);
-  if (run_.step_times) run_.step_times->push_back({begin, clock.now()});
-  recorder_.end(microbatches, run_.facts.learning_rate(step) * rate_factor, {runner_.figures().in_use, runner_.bits()});
-  auto failure = watch_.look_at(step, used);
-  if (failure && run_.bundles) run_.bundles->keep(*failure, used, runner_.figures().in_use);
-  return failure;
-}
-
-// On a card a step is only queued when it returns.
-void EpochTrainer::wait_for_device() const {
-  if (run_.facts.device.is_cuda()) device::cuda().synchronize(run_.facts.device.index());
-}
-
-void EpochTrainer::save() {
-  run_.saver.save();
-  run_.display.phase = leyline::Phase::kTraining;
-}
-
-void EpochTrainer::record_failure(std::optional<TrainingFailure> failure, bool can_roll_back) {
-  if (failure && !can_roll_back && failure->kind != FailureKind::kOutOfMemory) {
+void EpochTrainer::record_failure(std::optional<TrainingFailure> failure) {
+  if (failure && !can_roll_back_step_ && failure->kind != FailureKind::kOutOfMemory) {
     nonfinite_reason_ = failure->reason;
   } else {
     failure_ = std::move(failure);
@@ -141,9 +68,8 @@ void EpochTrainer::advance_cursor(const std::vector<Microbatch>& microbatches) {
 
 void EpochTrainer::begin_epoch() {
   batches_.begin_epoch(run_.progress.epoch, run_.progress.batch);
-  setup_.follow_network();
+  step_.begin_epoch();
   failure_.reset();
-  watch_.begin_epoch(run_.progress.step);
 }
 
 bool EpochTrainer::train_up_to(std::int64_t step) {
@@ -155,8 +81,8 @@ bool EpochTrainer::train_up_to(std::int64_t step) {
     if (run_.progress.step == step) return true;
     if (base::Interrupt::requested() != 0) return false;
     if (run_.progress.safety.skips_step(run_.progress.step)) {
-      recorder_.pass_over(microbatches);
-    } else if (train_step(microbatches, steps_left(microbatches)) || is_stopped_) {
+      step_.pass_over(microbatches);
+    } else if (const auto result = step_.train(microbatches); result.failure || result.is_stopped) {
       return false;
     }
     advance_cursor(microbatches);
@@ -173,54 +99,68 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   const auto wait_before = run_.ledger.so_far(Owner::kLoaderWait);
   begin_epoch();
   nonfinite_reason_.clear();
-  const bool can_roll_back = !good_state_.has_growing_seeds();
+  can_roll_back_step_ = !good_state_.has_growing_seeds();
   steady_bits_.copied();  // at the end of the epoch before, or of the return to it
   TrainedEpoch trained;
   std::vector<Microbatch> microbatches;
+  device::KernelTrace* const kernel_trace = run_.records.kernel_trace;
   // The process's first epoch is that of lanes that are tried.
-  if (run_.kernel_trace != nullptr && std::exchange(has_trained_, true)) run_.kernel_trace->begin();
+  if (kernel_trace != nullptr && std::exchange(has_trained_, true)) kernel_trace->begin();
   for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
     base::fault::signal_point("tolaria.training");
-    if (run_.bundles) run_.bundles->write_if_due(run_.progress.step);
-    if (!nonfinite_reason_.empty() || run_.progress.safety.skips_step(run_.progress.step)) {
-      recorder_.pass_over(microbatches);
-    } else {
-      if (base::fault::hit("tolaria.nan_input")) spoil(microbatches);
-      record_failure(train_step(microbatches, steps_left(microbatches)), can_roll_back);
-      if (is_stopped_) record_failure(watch_.look_back(run_.progress.step, When::kNow), can_roll_back);
-      if (failure_ || is_stopped_) return std::nullopt;
-      for (const auto& microbatch : microbatches) trained.samples += microbatch.inputs.size(0);
-    }
+    if (!train_step(microbatches, trained)) return std::nullopt;
     advance_cursor(microbatches);
     batches_.look_ahead();
-    const bool is_last = run_.progress.batch == run_.facts.batches_per_epoch;
-    if (run_.kernel_trace != nullptr) run_.kernel_trace->step_over(is_last);
-    const bool copies = can_roll_back && is_whole(microbatches) && steady_bits_.wants_copy(runner_.bits());
-    const bool saves = run_.saver.is_due_after_step() && run_.progress.safety.suspect_epochs == 0;
-    const bool interrupted = base::Interrupt::requested() != 0;
-    if (nonfinite_reason_.empty()) {
-      const bool must_know = copies || saves || interrupted || is_last;
-      record_failure(watch_.look_back(run_.progress.step, must_know ? When::kNow : When::kIfDue), can_roll_back);
-    }
-    if (failure_ || interrupted) return std::nullopt;
-    if (!nonfinite_reason_.empty()) continue;
-    if (copies || (saves && can_roll_back)) {
-      good_state_.take_snapshot();
-      steady_bits_.copied();
-    }
-    if (saves) save();
+    if (!end_step(microbatches)) return std::nullopt;
   }
   if (base::Interrupt::requested() != 0) return std::nullopt;
-  wait_for_device();
+  if (run_.facts.device.is_cuda()) device::cuda().synchronize(run_.facts.device.index());
   runner_.record_epoch();
   trained.lanes = runner_.figures();
   trained.train_ms = base::milliseconds(clock.now() - begin);
   trained.loader_wait_ms = base::milliseconds(run_.ledger.so_far(Owner::kLoaderWait) - wait_before);
   trained.copies = batches_.take_times();
-  const auto last_step = std::max<std::int64_t>(run_.progress.step - 1, 0);
-  trained.learning_rate = run_.facts.learning_rate(last_step) * run_.progress.safety.rate_factor(last_step);
-  trained.learning_rates = setup_.learning_rates(last_step, run_.progress.safety.rate_factor(last_step));
+  step_.add_learning_rates(trained);
   return trained;
+}
+
+bool EpochTrainer::train_step(std::vector<Microbatch>& microbatches, TrainedEpoch& trained) {
+  if (auto* bundles = run_.records.bundles) bundles->write_if_due(run_.progress.step);
+  if (!nonfinite_reason_.empty() || run_.progress.safety.skips_step(run_.progress.step)) {
+    step_.pass_over(microbatches);
+    return true;
+  }
+  if (base::fault::hit("tolaria.nan_input")) spoil(microbatches);
+  auto result = step_.train(microbatches);
+  record_failure(std::move(result.failure));
+  if (result.is_stopped) record_failure(step_.look_back(When::kNow));
+  if (failure_ || result.is_stopped) return false;
+  for (const auto& microbatch : microbatches) trained.samples += microbatch.inputs.size(0);
+  return true;
+}
+
+bool EpochTrainer::end_step(const std::vector<Microbatch>& microbatches) {
+  const bool is_last = run_.progress.batch == run_.facts.batches_per_epoch;
+  if (auto* kernel_trace = run_.records.kernel_trace) kernel_trace->step_over(is_last);
+  const bool copies =
+      can_roll_back_step_ && is_whole_step(microbatches, run_.facts.config) && steady_bits_.wants_copy(runner_.bits());
+  const bool saves = is_save_due_after_step(run_.facts, run_.progress) && !run_.progress.safety.is_suspect();
+  const bool interrupted = base::Interrupt::requested() != 0;
+  if (nonfinite_reason_.empty()) {
+    const bool must_know = copies || saves || interrupted || is_last;
+    record_failure(step_.look_back(must_know ? When::kNow : When::kIfDue));
+  }
+  if (failure_ || interrupted) return false;
+  if (!nonfinite_reason_.empty()) return true;
+  if (copies || (saves && can_roll_back_step_)) {
+    good_state_.take_snapshot();
+    steady_bits_.copied();
+  }
+  if (saves) {
+    run_.saver.save();
+    run_.display.phase = leyline::Phase::kTraining;
+  }
+  return true;
 }
 
 // The end of the last epoch has nothing to prepare.
@@ -237,8 +177,8 @@ void EpochTrainer::prepare_structures() {
                                               run_.policy.state(),
                                               config.growth.training == config::SeedTraining::kShadow,
                                               evidence == config::Evidence::kNone};
-  runner_.prepare(likely_changes(growth_forecast, limit, run_.lanes.forecast),
-                  epochs_left * run_.facts.steps_per_epoch());
+  runner_.structure_changes().prepare(likely_changes(growth_forecast, limit, run_.lanes.forecast),
+                                      epochs_left * run_.facts.steps_per_epoch());
 }
 
 }  // namespace esper::tolaria

@@ -6,17 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "lanes/step_runner.h"
 #include "tolaria/run/batch_source.h"
-#include "tolaria/run/run.h"
-#include "tolaria/run/step_setup.h"
-#include "tolaria/run/trained_epoch.h"
 #include "tolaria/safety/good_state.h"
-#include "tolaria/safety/governor.h"
 #include "tolaria/safety/steady_bits.h"
-#include "tolaria/safety/step_bundles.h"
-#include "tolaria/safety/step_recorder.h"
-#include "tolaria/safety/step_watch.h"
+#include "tolaria/step_trainer.h"
 
 namespace esper::tolaria {
 
@@ -38,43 +31,36 @@ class EpochTrainer {
   bool train_up_to(std::int64_t step);
   // For the black box; before the epoch is counted.
   void record_epoch_end(const step::StepMetrics& metrics, const TrainedEpoch& trained) {
-    recorder_.end_epoch(metrics, trained);
+    step_.record_epoch_end(metrics, trained);
   }
 
   // Call after the run was rolled back to an earlier step.
   void rolled_back() { runner_.rolled_back(run_.progress.step); }
   // Call after the network may have changed.
-  void take_structure() { runner_.take_structure(run_.progress.step); }
+  void take_structure() { runner_.structure_changes().take_structure(run_.progress.step); }
   // At the end of an epoch: a limited amount of work on the steps of structures that may come next.
   void prepare_structures();
 
  private:
   void begin_epoch();
-  // What went wrong, if it did. is_stopped_ if a signal came before the step.
-  std::optional<TrainingFailure> train_step(const std::vector<step::Microbatch>& microbatches, std::int64_t steps_left);
-  // used: the microbatches, or smaller ones of the same samples.
-  std::optional<TrainingFailure> run_step(const std::vector<step::Microbatch>& microbatches,
-                                          const std::vector<step::Microbatch>& used, std::int64_t steps_left);
+  // The step at the run's cursor, if it is not passed over. False: the epoch ends before it.
+  bool train_step(std::vector<step::Microbatch>& microbatches, TrainedEpoch& trained);
+  // The cursor is after these: looks back, copies and saves when due. False: the epoch ends here.
+  bool end_step(const std::vector<step::Microbatch>& microbatches);
   // To failure(), or to nonfinite_reason() where the run cannot roll back a single step.
-  void record_failure(std::optional<TrainingFailure> failure, bool can_roll_back);
-  void wait_for_device() const;
-  void save();
-  bool is_whole(const std::vector<step::Microbatch>& microbatches) const;
-  std::int64_t steps_left(const std::vector<step::Microbatch>& microbatches) const;
+  void record_failure(std::optional<TrainingFailure> failure);
   void advance_cursor(const std::vector<step::Microbatch>& microbatches);
 
   Run& run_;
   GoodState& good_state_;
-  StepSetup setup_;
   lanes::StepRunner runner_;
+  StepTrainer step_;
   BatchSource batches_;
-  StepWatch watch_;
-  StepRecorder recorder_;
   std::optional<TrainingFailure> failure_;
-  bool is_stopped_ = false;  // by a signal, before the step that was to run
   std::string nonfinite_reason_;
   SteadyBits steady_bits_;
-  bool has_trained_ = false;  // an epoch, in this process
+  bool can_roll_back_step_ = false;  // no seed grows in this epoch
+  bool has_trained_ = false;         // an epoch, in this process
 };
 
 }  // namespace esper::tolaria

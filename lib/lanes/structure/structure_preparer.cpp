@@ -3,17 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
-#include "base/names.h"
 #include "base/text/rounding.h"
 #include "device/facts.h"
 #include "device/out_of_memory.h"
 #include "device/rng.h"
 #include "lanes/lane/failure_text.h"
 #include "lanes/lane/seed_aliases.h"
-#include "lanes/shape/compile_cost.h"
+#include "lanes/structure/precompilation.h"
 #include "lanes/structure/structure.h"
 #include "leyline/telemetry/telemetry.h"
 
@@ -56,22 +54,26 @@ std::vector<Microbatch> copies_of(std::span<const Microbatch> microbatches) {
   return copies;
 }
 
+void report_prepared(const LaneContext& context, const LikelyChange& change, const KnownStructure& known) {
+  const bool compiled = std::ranges::any_of(known.steps, [](const KnownStep& step) { return step.ready.has_value(); });
+  context.emit(event("tolaria.growth_prepared"_event, Level::kInfo,
+                     {{"change", describe(change)},
+                      {"lane", compiled ? "compiled" : "replay"},
+                      {"prepare_ms", format_significant(known.prepare_ms, 4)}}));
+}
+
+void advance_to_end(DryRun& run) {
+  while (!run.is_done()) run.advance();
+}
+
 }  // namespace
+
+void report_unprepared(const LaneContext& context, const std::string& change, const std::string& reason) {
+  context.emit(event("tolaria.growth_unprepared"_event, Level::kWarning, {{"change", change}, {"reason", reason}}));
+}
 
 bool StructurePreparer::is_on() const {
   return context_.config.compile.ahead > 0 && context_.config.lane != LaneId::kEager && services_.build != nullptr;
-}
-
-void StructurePreparer::report_unprepared(const std::string& change, const std::string& reason) {
-  context_.emit(event("tolaria.growth_unprepared"_event, Level::kWarning, {{"change", change}, {"reason", reason}}));
-}
-
-void StructurePreparer::report_prepared(const LikelyChange& change, const KnownStructure& known) {
-  const bool compiled = std::ranges::any_of(known.steps, [](const KnownStep& step) { return step.ready.has_value(); });
-  context_.emit(event("tolaria.growth_prepared"_event, Level::kInfo,
-                      {{"change", describe(change)},
-                       {"lane", compiled ? "compiled" : "replay"},
-                       {"prepare_ms", format_significant(known.prepare_ms, 4)}}));
 }
 
 // The run continues without what does not fit into memory.
@@ -92,7 +94,7 @@ void StructurePreparer::keep_example(const StepShape& shape, std::span<const Mic
     examples_[shape.name] = {shape.sizes, copies_of(microbatches), left};
   } catch (const std::exception& error) {
     if (!gives_up_for(error)) throw;
-    report_unprepared("any", describe(error));
+    report_unprepared(context_, "any", describe(error));
   }
 }
 
@@ -101,37 +103,33 @@ void StructurePreparer::prepare(const StructureInUse& in_use, std::span<const Li
   if (gave_up_) return;
   const auto now = context_.services.clock.now();
   const auto since = now - std::exchange(last_pause_, now).value_or(now);
-  pause_ = std::max(kLeastPause, since / kPartOfEpoch);
+  Work work{std::max(kLeastPause, since / kPartOfEpoch)};
   try {
     const KeptRandomNumbers kept(context_.device);
-    take_precompiled();
+    take_precompiled(queue_, failures_, library_);
     const SeedAliases aliases(context_.model);
     std::vector<KnownStructure*> next;
-    bool worked = false;
     for (const LikelyChange& change : likely) {
       const std::string place = in_use.structure + aliases.rename(describe(change));
-      if (KnownStructure* known = look_at(change, place, in_use, worked)) next.push_back(known);
+      if (KnownStructure* known = look_at(change, place, in_use, work)) next.push_back(known);
       if (next.size() == StructureLibrary::kMost / 2) break;
     }
-    for (KnownStructure* known : next) {
-      for (const KnownStep& step : known->steps) {
-        const bool wanted = step.waits_for_package() && !step.in_cache && pays(step, in_use, steps_left);
-        if (!wanted || in_use.compiling || queue_.is_precompiling()) continue;
-        const Precompilation ahead{known->structure, step.shape, step.variant};
-        if (queue_.precompile(known->to_compile(step), ahead)) ++context_.figures.cache_misses;
-      }
-    }
+    if (in_use.compiling) return;
+    const StepsToCome steps{in_use.lane, examples_, steps_left};
+    for (const KnownStructure* known : next) precompile(context_, queue_, *known, steps);
   } catch (const std::exception& error) {
     if (!gives_up_for(error)) throw;
-    report_unprepared("any", describe(error));
+    report_unprepared(context_, "any", describe(error));
   }
 }
 
-// The structure that results from the change, if its dry run is done. worked: this call has done its one piece of work.
+// The structure that results from the change, if its dry run is done.
 KnownStructure* StructurePreparer::look_at(const LikelyChange& change, const std::string& place,
-                                           const StructureInUse& in_use, bool& worked) {
+                                           const StructureInUse& in_use, Work& work) {
   const auto is_open = [&] { return dry_run_ && dry_run_->place == place; };
-  if ((is_open() || !leads_to_.contains(place)) && !std::exchange(worked, true)) run_dry(change, place, in_use);
+  if ((is_open() || !leads_to_.contains(place)) && !std::exchange(work.is_done, true)) {
+    run_dry(change, place, in_use, work.limit);
+  }
   if (is_open()) return nullptr;
   const auto leads_to = leads_to_.find(place);
   if (leads_to == leads_to_.end() || leads_to->second.empty()) return nullptr;
@@ -142,27 +140,30 @@ KnownStructure* StructurePreparer::look_at(const LikelyChange& change, const std
   }
   const bool arrived = std::ranges::any_of(
       known->steps, [](const KnownStep& step) { return step.waits_for_package() && step.in_cache; });
-  if (arrived && !std::exchange(worked, true)) check_arrived(change, *known, in_use);
+  if (arrived && !std::exchange(work.is_done, true)) check_arrived(change, *known, in_use);
   return known;
 }
 
 // Works piece by piece until the time limit; a later call continues.
-void StructurePreparer::run_dry(const LikelyChange& change, const std::string& place, const StructureInUse& in_use) {
+void StructurePreparer::run_dry(const LikelyChange& change, const std::string& place, const StructureInUse& in_use,
+                                base::Duration limit) {
   const auto begin = context_.services.clock.now();
   const auto elapsed = [&] { return context_.services.clock.now() - begin; };
   try {
     if (!dry_run_ || dry_run_->place != place) begin_dry_run(change, place, in_use);
-    while (dry_run_ && !dry_run_->run->is_done() && elapsed() < pause_) dry_run_->run->advance();
+    while (dry_run_ && !dry_run_->run->is_done() && elapsed() < limit) dry_run_->run->advance();
   } catch (const std::exception& error) {
     const std::string reason = describe(error);
     dry_run_.reset();
     leads_to_[place].clear();
     gives_up_for(error);
-    return report_unprepared(describe(change), reason);
+    return report_unprepared(context_, describe(change), reason);
   }
   if (!dry_run_) return;
   dry_run_->run->known().prepare_ms += milliseconds(elapsed());
-  if (dry_run_->run->is_done()) close_dry_run(change);
+  if (!dry_run_->run->is_done()) return;
+  report_prepared(context_, change, library_.put(std::move(dry_run_->run->known())));
+  dry_run_.reset();
 }
 
 // Determines the structure that results from the change, and begins its dry run if it is not known.
@@ -179,49 +180,21 @@ void StructurePreparer::begin_dry_run(const LikelyChange& change, const std::str
                                                   KnownStructure{structure}, in_use.compiled)};
 }
 
-void StructurePreparer::close_dry_run(const LikelyChange& change) {
-  report_prepared(change, library_.put(std::move(dry_run_->run->known())));
-  dry_run_.reset();
-}
-
 // A package was compiled since the dry run.
 void StructurePreparer::check_arrived(const LikelyChange& change, KnownStructure& known, const StructureInUse& in_use) {
   const auto begin = context_.services.clock.now();
   try {
     auto scratch = make_scratch_model_after(change, services_.build, context_.model, services_.growth);
     DryRun run(context_, failures_, examples_, std::move(scratch), known, in_use.compiled);
-    while (!run.is_done()) run.advance();
+    advance_to_end(run);
     known = std::move(run.known());
   } catch (const std::exception& error) {
     gives_up_for(error);
     for (KnownStep& step : known.steps) step.unavailable |= step.waits_for_package() && step.in_cache;
-    return report_unprepared(describe(change), describe(error));
+    return report_unprepared(context_, describe(change), describe(error));
   }
   known.prepare_ms += milliseconds(context_.services.clock.now() - begin);
-  report_prepared(change, known);
-}
-
-void StructurePreparer::take_precompiled() {
-  const auto done = queue_.poll_precompilation();
-  if (!done) return;
-  const auto& [ahead, outcome] = *done;
-  if (outcome.failure) failures_.report_no_compiler(std::string(base::name_of(*outcome.failure)), outcome.reason);
-  KnownStructure* known = library_.find(ahead.structure);
-  if (known == nullptr) return;
-  for (KnownStep& step : known->steps) {
-    if (step.variant.key != ahead.variant.key) continue;
-    step.in_cache |= !outcome.failure;
-    step.unavailable |= outcome.failure.has_value();
-  }
-}
-
-// As for the step in use: the remaining steps have to pay for a compilation.
-bool StructurePreparer::pays(const KnownStep& step, const StructureInUse& in_use, std::int64_t steps_left) const {
-  if (context_.config.lane == LaneId::kCompiled) return true;
-  if (in_use.lane != LaneId::kCompiled) return false;
-  const auto example = examples_.find(step.shape);
-  const std::int64_t left = example == examples_.end() ? 0 : std::min(example->second.left, steps_left);
-  return weigh_compiling(step.program, context_.figures.steady_step_us, left).pays;
+  report_prepared(context_, change, known);
 }
 
 bool StructurePreparer::has_room() {
@@ -229,7 +202,8 @@ bool StructurePreparer::has_room() {
   if (has_room_for_scratch_model(memory)) return true;
   gave_up_ = true;
   const auto megabytes = room_for_scratch_model(memory) >> 20;
-  report_unprepared("any", fmt::format("a second network may not fit into memory: {} MB are free", megabytes));
+  report_unprepared(context_, "any",
+                    fmt::format("a second network may not fit into memory: {} MB are free", megabytes));
   return false;
 }
 
@@ -244,35 +218,17 @@ void StructurePreparer::finish(const std::string& structure) {
     const KeptRandomNumbers kept(context_.device);
     DryRun run(context_, failures_, examples_, make_scratch_model(services_.build, context_.model),
                known != nullptr ? *known : KnownStructure{structure}, {});
-    while (!run.is_done()) run.advance();
-    wait_for(run);
+    advance_to_end(run);
+    wait_for_packages(run, queue_, failures_, context_.figures);
     run.look_for_packages();
-    while (!run.is_done()) run.advance();
+    advance_to_end(run);
     run.known().prepare_ms += milliseconds(context_.services.clock.now() - begin);
     library_.put(std::move(run.known()));
   } catch (const std::exception& error) {
     const std::string reason = describe(error);
     gives_up_for(error);
     library_.drop(structure);
-    report_unprepared("the new structure", reason);
-  }
-}
-
-// Waits until the packages are ready, the deadline has passed, or the run is to stop.
-void StructurePreparer::wait_for(DryRun& run) {
-  std::set<std::string> waited;  // steps of several sizes may share a package
-  for (KnownStep& step : run.known().steps) {
-    if (!step.waits_for_package() || !waited.insert(step.variant.key).second) continue;
-    ++context_.figures.cache_misses;
-    queue_.start(run.known().to_compile(step), step.variant);
-    const auto [end, outcome] = queue_.wait(step.variant.key);
-    if (end == CompileWait::End::kLate) {
-      failures_.report_no_compiler("timeout", "the compiler did not finish in time");
-    }
-    if (end == CompileWait::End::kInterrupted) return;
-    if (!outcome || !outcome->failure) continue;
-    failures_.report_no_compiler(std::string(base::name_of(*outcome->failure)), outcome->reason);
-    run.reject_package(step.variant.key);
+    report_unprepared(context_, "the new structure", reason);
   }
 }
 

@@ -31,6 +31,9 @@ struct PreparationServices {
   std::function<device::MemoryFigures()> memory{};  // null: of the model's device
 };
 
+// A structure starts unprepared, and why.
+void report_unprepared(const LaneContext& context, const std::string& change, const std::string& reason);
+
 class StructurePreparer {
  public:
   // Borrows everything except the services.
@@ -55,7 +58,6 @@ class StructurePreparer {
   // Completes the preparation of the new structure. Lane compiled waits for its programs, so that it starts at the same
   // step however long they took to compile. If memory runs out, the structure is dropped and starts unprepared.
   void finish(const std::string& structure);
-  void report_unprepared(const std::string& change, const std::string& reason);
 
  private:
   struct Open {
@@ -63,18 +65,20 @@ class StructurePreparer {
     std::unique_ptr<DryRun> run;
   };
 
+  // Of one call of prepare(): a piece of work on one structure.
+  struct Work {
+    base::Duration limit{};
+    bool is_done = false;
+  };
+
   KnownStructure* look_at(const LikelyChange& change, const std::string& place, const StructureInUse& in_use,
-                          bool& worked);
-  void run_dry(const LikelyChange& change, const std::string& place, const StructureInUse& in_use);
+                          Work& work);
+  void run_dry(const LikelyChange& change, const std::string& place, const StructureInUse& in_use,
+               base::Duration limit);
   void begin_dry_run(const LikelyChange& change, const std::string& place, const StructureInUse& in_use);
-  void close_dry_run(const LikelyChange& change);
   void check_arrived(const LikelyChange& change, KnownStructure& known, const StructureInUse& in_use);
-  void take_precompiled();
-  bool pays(const KnownStep& step, const StructureInUse& in_use, std::int64_t steps_left) const;
-  void wait_for(DryRun& run);
   bool has_room();
   bool gives_up_for(const std::exception& error);
-  void report_prepared(const LikelyChange& change, const KnownStructure& known);
 
   const LaneContext& context_;
   LaneFailures& failures_;
@@ -87,7 +91,6 @@ class StructurePreparer {
   std::optional<Open> dry_run_;                  // in progress
   bool gave_up_ = false;                         // preparing does not fit into memory
   std::optional<base::Duration> last_pause_;     // when prepare() was called last
-  base::Duration pause_{};                       // how long it may work
 };
 
 }  // namespace esper::lanes

@@ -5,26 +5,19 @@
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
-#include "tolaria/growth/control.h"
-#include "tolaria/growth/lifecycle_log.h"
-#include "tolaria/growth/observe.h"
-#include "tolaria/growth/policy_schedule.h"
+#include "tolaria/growth/network_changes.h"
+#include "tolaria/growth/policy_questions.h"
 #include "tolaria/growth/settle.h"
 #include "tolaria/run/run.h"
 
 namespace esper::tolaria {
 
 struct GrowthFigures {
-  GrowthTimes times = {};
-  std::optional<double> decide_ms = {};           // until the policy's last answer; none where it was not asked
-  bool without_decision = false;                  // the default applied after the last epoch
-  std::int64_t optimizer_rebuilds = 0;            // of this process
-  std::vector<leyline::MetricValue> policy = {};  // of the service's evaluation; empty without one
+  QuestionFigures questions = {};
+  double hook_ms = 0;                   // of the last epoch's end: the policy and its commands
+  std::int64_t optimizer_rebuilds = 0;  // of this process
 };
-
-enum class EpochEnd { kComplete, kInterrupted };
 
 class Growth {
  public:
@@ -50,40 +43,18 @@ class Growth {
   // Of the last epoch's end: the network's validation, where seeds that were settled changed the network.
   const std::optional<EpochFigures>& settled_validation() const { return settled_validation_; }
 
-  const GrowthFigures& figures() const { return figures_; }
-
-  // At a run's start: a question that the checkpoint holds is asked again.
-  void ask_again() { policy_.ask_again(); }
+  GrowthFigures figures() const { return {questions_.figures(), hook_ms_, changes_.optimizer_rebuilds()}; }
 
  private:
-  enum class IfDecided { kApply, kDrop };
-
-  void take_in(const kasmina::EpochFacts& facts);
-  void compare(RunProgress& progress, const EpochResults& results, kasmina::EpochFacts& facts);
   EpochEnd decide(RunProgress& progress, const EpochResults& results);
-  void ask(const RunProgress& progress, const EpochResults& results);
-  EpochEnd finish_question(RunProgress& progress, IfDecided then);
-  void drop(const leyline::Decision& decision);
-  EpochEnd apply(RunProgress& progress, const leyline::Decision& decision);
-  // Whether it was rejected.
-  bool report_rejection(const leyline::AdaptationCommand& command,
-                        const std::vector<kasmina::LifecycleEvent>& happened);
   EpochEnd settle(RunProgress& progress, const SeedAlphas& ran);
-  void remove_unsettled(RunProgress& progress);
-  bool wants_control(const leyline::AdaptationCommand& command, std::uint64_t now_ns);
-  TrainedControl train_control(RunProgress& progress);
-  void keep(RunProgress& progress, const std::vector<kasmina::LifecycleEvent>& happened, TrainedControl control);
 
   Evaluation evaluation_;
-  const RunFacts& facts_;
-  step::Model& model_;
-  tamiyo::RunPolicy& policy_;
   LifecycleLog& log_;
-  const Saver& saver_;
-  torch::Tensor probe_;
   AtTheEnd at_the_end_;
-  GrowthFigures figures_;
-  GrowthTimes consult_times_;  // of the last epoch's end at which the policy was asked, or answered
+  PolicyQuestions questions_;
+  NetworkChanges changes_;
+  double hook_ms_ = 0;  // of the last epoch's end
   std::optional<EpochFigures> settled_validation_;
 };
 

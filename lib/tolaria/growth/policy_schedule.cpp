@@ -10,6 +10,10 @@ namespace esper::tolaria {
 using leyline::event;
 using namespace leyline::literals;
 
+bool asks_policy(const config::RunConfig& config) {
+  return config.growth.enabled && config.policy.kind != config::PolicyKind::kNone;
+}
+
 bool is_question_due(const RunFacts& facts, const RunProgress& progress, const EpochResults& results) {
   const auto& every = facts.config.policy.every;
   if (results.is_last) return true;

@@ -17,6 +17,9 @@ struct GrowthTimes {
   double waiting_ms = 0;  // of these, asking the policy and waiting for it
 };
 
+// Somebody is asked.
+bool asks_policy(const config::RunConfig& config);
+
 // Whether `policy.every` has come with the epoch that has just been counted. The last epoch always counts.
 bool is_question_due(const RunFacts& facts, const RunProgress& progress, const EpochResults& results);
 

@@ -246,4 +246,16 @@ Settlement settle_unfinished(const Evaluation& evaluation, const RunProgress& pr
   return Settler(evaluation, progress, ran).settle();
 }
 
+std::vector<leyline::AdaptationCommand> culls_of_unsettled(const Evaluation& evaluation, const RunProgress& progress) {
+  std::vector<leyline::AdaptationCommand> culls;
+  for (const auto& seed : unfinished_seeds(evaluation.model.network)) {
+    culls.push_back(
+        leyline::seed_command(fmt::format("{}-e{}-rest-{}", evaluation.facts.run_id, progress.epoch, culls.size() + 1),
+                              SeedOperation::kCull, seed.seed_id));
+    culls.back().issued_by = "tolaria";
+    culls.back().annotations["reason"] = "the run is over, and it could not be kept";
+  }
+  return culls;
+}
+
 }  // namespace esper::tolaria

@@ -58,4 +58,7 @@ bool needs_settling(const kasmina::Network& network, const SeedAlphas& ran);
 // last epoch counted. ran: with which the last epoch ran; its end has advanced them since.
 Settlement settle_unfinished(const Evaluation& evaluation, const RunProgress& progress, const SeedAlphas& ran);
 
+// A CULL for each seed that is unfinished still, once those commands are executed.
+std::vector<leyline::AdaptationCommand> culls_of_unsettled(const Evaluation& evaluation, const RunProgress& progress);
+
 }  // namespace esper::tolaria

@@ -148,16 +148,18 @@ void add_times_and_growth(std::vector<MetricValue>& out, const Measurements& mea
   out.push_back(metric("tolaria.epoch_hook.latency_ms"_metric, figures.hook_ms));
   out.push_back(metric("tolaria.seeds.active"_metric, static_cast<double>(count_active(seeds))));
   out.push_back(metric("kasmina.seeds.active"_metric, static_cast<double>(count_active(seeds))));
-  out.push_back(metric("tolaria.hook.latency_ms"_metric, figures.growth.times.hook_ms));
-  if (figures.growth.decide_ms) out.push_back(metric("tamiyo.decide.latency_ms"_metric, *figures.growth.decide_ms));
+  out.push_back(metric("tolaria.hook.latency_ms"_metric, figures.growth.hook_ms));
+  const auto& decide_ms = figures.growth.questions.decide_ms;
+  if (decide_ms) out.push_back(metric("tamiyo.decide.latency_ms"_metric, *decide_ms));
 }
 
 void add_policy(std::vector<MetricValue>& out, const ComponentFigures& figures) {
-  out.push_back(metric("tolaria.mode.conservative"_metric, flag(figures.growth.without_decision)));
+  out.push_back(metric("tolaria.mode.conservative"_metric, flag(figures.growth.questions.without_decision)));
   out.push_back(metric("tolaria.timeout.tamiyo_total"_metric, static_cast<double>(figures.policy.timeouts)));
   out.push_back(metric("tolaria.timeout.tamiyo_last_ms"_metric, figures.policy.last_timeout_ms));
   out.push_back(metric("tolaria.opt.rebuilds_total"_metric, static_cast<double>(figures.growth.optimizer_rebuilds)));
-  out.insert(out.end(), figures.growth.policy.begin(), figures.growth.policy.end());
+  const auto& metrics = figures.growth.questions.metrics;
+  out.insert(out.end(), metrics.begin(), metrics.end());
 }
 
 void add_safety(std::vector<MetricValue>& out, const RollbackFigures& figures, const EmergencyFigures& emergency) {

@@ -12,6 +12,7 @@
 #include "lanes/lane/failure_text.h"
 #include "leyline/telemetry/telemetry.h"
 #include "tolaria/checkpoint/growth_check.h"
+#include "tolaria/growth/policy_schedule.h"
 #include "tolaria/report/ledger_metrics.h"
 
 namespace esper::tolaria {
@@ -66,7 +67,7 @@ void report_other_numerics(const Run& run, const RunStart& start) {
 // The decisions to come are this process's, by this run file.
 void record_decision_process(const Run& run) {
   const auto& config = run.facts.config;
-  if (!config.growth.enabled || config.policy.kind == config::PolicyKind::kNone) return;
+  if (!asks_policy(config)) return;
   leyline::DecisionProcess process;
   process.run_id = run.facts.run_id;
   process.epoch = run.progress.epoch;

@@ -16,6 +16,18 @@ void EpochEndTransaction::begin_at(const RunProgress& restored) {
   std::swap(progress_, before_->progress);
 }
 
+EpochEnd EpochEndTransaction::complete(const std::function<EpochEnd()>& end_epoch) {
+  EpochEnd end = EpochEnd::kInterrupted;
+  try {
+    end = end_epoch();
+  } catch (...) {
+    rollback();
+    throw;
+  }
+  end == EpochEnd::kComplete ? commit() : rollback();
+  return end;
+}
+
 void EpochEndTransaction::commit() {
   saver_.release();
   before_.reset();

@@ -3,6 +3,7 @@
 // before, so a process that goes on from there begins the end anew. Training thread.
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 
 #include "tolaria/run/outbox.h"
@@ -10,6 +11,8 @@
 #include "tolaria/run/saver.h"
 
 namespace esper::tolaria {
+
+enum class EpochEnd { kComplete, kInterrupted };
 
 class EpochEndTransaction {
  public:
@@ -24,13 +27,15 @@ class EpochEndTransaction {
   // If it has begun: the epoch was undone, and a process that goes on begins where the epoch began, or it would take
   // the exploded state for a good one. restored: the progress of the model as it is now.
   void begin_at(const RunProgress& restored);
-  // The end is complete.
-  void commit();
+  // Carries out what makes the end complete: commits, or rolls back if it was interrupted or throws.
+  EpochEnd complete(const std::function<EpochEnd()>& end_epoch);
   // The end was interrupted: progress and outbox become what they were. The model stays as it is, and what is saved
   // from now on is the state of before.
   void rollback();
 
  private:
+  void commit();
+
   struct Before {
     RunProgress progress;
     std::size_t events = 0;  // that wait in the outbox

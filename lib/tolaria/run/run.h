@@ -1,6 +1,6 @@
 #pragma once
 // One run: what apps/engine composes and the epoch loop drives. Only the loop and what concerns the run as a whole (its
-// trainer, its start and end, its summary) take the whole struct; everything else takes the components that it uses.
+// trainers, its start and end, its summary) take the whole struct; everything else takes the components that it uses.
 // Training thread.
 
 #include <cstdint>
@@ -48,6 +48,14 @@ struct StepTime {
   base::Duration begin{}, end{};
 };
 
+// What is recorded of each step besides its figures. Null: it is not.
+struct StepRecords {
+  history::BlackBoxWriter* black_box = nullptr;
+  StepBundles* bundles = nullptr;               // of steps that went wrong
+  std::vector<StepTime>* times = nullptr;       // for benchmarks
+  device::KernelTrace* kernel_trace = nullptr;  // of a GPU
+};
+
 // The run was restarted from a checkpoint, in this process.
 struct RestartReport {
   std::string reason;
@@ -69,11 +77,8 @@ struct Run {
   Outbox& outbox;
   base::Ledger& ledger;  // of this thread's time, in this process
   leyline::Progress& display;
-  history::BlackBoxWriter* black_box = nullptr;  // null: nothing is recorded in it
-  StepBundles* bundles = nullptr;                // null: none are written
-  std::vector<StepTime>* step_times = nullptr;   // receives every step, for benchmarks
-  device::KernelTrace* kernel_trace = nullptr;   // null: no kernels are recorded
-  LiveChanges* changes = nullptr;                // null: no setting changes
+  StepRecords records = {};
+  LiveChanges* changes = nullptr;  // null: no setting changes
   std::optional<RestartReport> restart_report = {};
   AtTheEnd at_the_end = AtTheEnd::kSettle;
 };

@@ -74,6 +74,8 @@ struct SafetyRecord {
 
   bool operator==(const SafetyRecord&) const = default;
 
+  // The run may not go back to its present state.
+  bool is_suspect() const { return suspect_epochs > 0; }
   bool skips_step(std::int64_t step) const;
   double rate_factor(std::int64_t step) const;
   std::int64_t parts_at(std::int64_t step) const;

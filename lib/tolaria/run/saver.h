@@ -4,37 +4,17 @@
 
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "leyline/progress.h"
-#include "step/model.h"
-#include "tamiyo/service/run_policy.h"
 #include "tolaria/checkpoint/checkpoint_writer.h"
-#include "tolaria/run/outbox.h"
-#include "tolaria/run/run_facts.h"
+#include "tolaria/run/run_image.h"
+#include "tolaria/run/save_reports.h"
 
 namespace esper::tolaria {
-
-// What a checkpoint copies.
-struct SaveSource {
-  const RunFacts& facts;
-  const step::Model& model;
-  const RunProgress& progress;
-  const tamiyo::RunPolicy& policy;
-  // The averaged model's batch norm statistics, of the model as it is now; empty where there are none, or a signal
-  // came. May be null: none.
-  std::function<std::vector<kasmina::NamedTensor>()> averaged_statistics = {};
-};
-
-// Of this process.
-struct SaveFigures {
-  std::int64_t written = 0, failed = 0, skipped = 0;
-  double save_ms = 0, stall_ms = 0, bytes = 0;  // of the last save
-  std::int64_t lost_records = 0;                // records of the journal
-};
 
 class Saver {
  public:
@@ -54,9 +34,6 @@ class Saver {
   void hold();
   void release() { held_.reset(); }
   bool is_holding() const { return held_.has_value(); }
-  // True if `checkpoint.every` is reached, in steps or in epochs.
-  bool is_due_after_step() const;
-  bool is_due_after_epoch() const;
 
   // Waits until everything handed over is written, at most until the deadline; false if that passed.
   bool finish();
@@ -67,14 +44,11 @@ class Saver {
   // is saved already.
   bool save_after(const std::exception& error);
 
-  // A copy of the run's state as a checkpoint has it, but for what only a use of the network needs.
-  CheckpointImage image() const;
-
   // True if the run's present state is known to be on the disk.
   bool is_saved() const;
   // The last save, if it failed.
-  const std::optional<SaveResult>& failure() const { return failure_; }
-  const SaveFigures& figures() const { return figures_; }
+  const std::optional<SaveResult>& failure() const { return reports_.failure(); }
+  const SaveFigures& figures() const { return reports_.figures(); }
   // As of the last completed save.
   std::vector<CheckpointEntry> checkpoints() const { return writer_.checkpoints(); }
   std::optional<std::uint64_t> disk_room() const { return writer_.disk_room(); }
@@ -85,23 +59,16 @@ class Saver {
   void record(leyline::DecisionLine decision) { writer_.record(std::move(decision)); }
 
  private:
-  void report_lost_records(const SaveResult& result);
-  void report_saved(const SaveResult& result);
-  void report_space(const SaveResult& result);
-  void report_failed(const SaveResult& result);
-
   SaveSource source_;
   CheckpointWriter& writer_;
-  Outbox& outbox_;
   base::Ledger& ledger_;
   leyline::Progress& display_;
-  SaveFigures figures_;
+  SaveReports reports_;
   std::optional<CheckpointInfo> saved_;  // the newest state known to be on the disk
-  std::optional<SaveResult> failure_;
   std::optional<CheckpointImage> held_;
-  bool paused_ = false;           // the disk is full
-  bool journal_failing_ = false;  // reported since the last successful save
-  bool reserve_failing_ = false;  // reported since there was space
 };
+
+// A batch that cannot be loaded leaves the state of the last whole step; other errors may have stopped within a step.
+bool leaves_whole_step(const std::exception& error);
 
 }  // namespace esper::tolaria

@@ -84,7 +84,7 @@ void GoodState::discard_snapshot() {
 void GoodState::take_snapshot() {
   discard_snapshot();
   if (takes_snapshots_ == TakesSnapshots::kWhileSeedsGrow && !has_growing_seeds()) return;
-  if (progress_.safety.suspect_epochs > 0) return;
+  if (progress_.safety.is_suspect()) return;
   if (is_beyond_limit(evaluation_)) return;
   const LedgerScope copying(evaluation_.ledger, Owner::kRollback);
   try {

@@ -35,6 +35,12 @@ std::string divergence(const step::StepMetrics& metrics, const Measurements& mea
   return reason;
 }
 
+std::string why_bad(const RunSafety::EpochToCheck& epoch, const step::Model& model, const GoodState& good_state) {
+  if (!epoch.nonfinite_reason.empty()) return epoch.nonfinite_reason;
+  std::string reason = divergence(epoch.metrics, epoch.measured, model);
+  return reason.empty() ? good_state.loss_explosion(epoch.measured) : reason;
+}
+
 LossVerdict judge(const Measurements& measured, const RunFacts& facts, const RunProgress& progress) {
   if (!facts.config.safety.watch_loss) return {};
   return judge_loss({measured.running.loss, measured.running.score, facts.num_classes}, progress.safety);
@@ -66,7 +72,8 @@ RunSafety::RunSafety(const Evaluation& evaluation, RunProgress& progress, Saver&
                                                              : GoodState::TakesSnapshots::kWhileSeedsGrow),
       reactions_(evaluation.facts, evaluation.model.settings, progress, good_state_, saver, outbox, emergency_),
       budgets_(evaluation.facts.config.safety.budget, outbox),
-      transaction_(progress, saver, outbox) {}
+      transaction_(progress, saver, outbox),
+      conservative_mode_(outbox, emergency_) {}
 
 void RunSafety::begin(const std::optional<RestartReport>& restart_report) {
   if (restart_report) {
@@ -78,7 +85,7 @@ void RunSafety::begin(const std::optional<RestartReport>& restart_report) {
     emergency_.raise(EmergencyLevel::kElevated, progress_.safety.failed_epochs, "the last epoch failed");
   // Runs of earlier versions did not record the good step.
   const std::int64_t steps_of_epoch = evaluation_.facts.steps_of(progress_.batch);
-  if (is_worth_saving())
+  if (!progress_.safety.is_suspect())
     progress_.safety.good_step = std::max(progress_.safety.good_step, progress_.step - steps_of_epoch);
   const auto tensors = step::all_tensors(evaluation_.model, evaluation_.facts.device);
   if (step::first_not_finite(tensors, {}).empty()) good_state_.take_snapshot();
@@ -120,21 +127,13 @@ bool RunSafety::restore_good_state() {
   return true;
 }
 
-void RunSafety::begin_epoch_end(std::size_t events) { transaction_.begin(events); }
-
 RunSafety::EpochCheck RunSafety::check_epoch(const EpochToCheck& epoch) {
-  if (const std::string reason = why_bad(epoch); !reason.empty()) {
+  if (const std::string reason = why_bad(epoch, evaluation_.model, good_state_); !reason.empty()) {
     if (auto outcome = undo_epoch(reason, epoch)) return {{}, std::move(outcome)};
   }
   LossVerdict verdict = judge(epoch.measured, evaluation_.facts, progress_);
   if (verdict.kind == Verdict::kBad) return {{}, fail_epoch(verdict.reason)};
   return {std::move(verdict)};
-}
-
-std::string RunSafety::why_bad(const EpochToCheck& epoch) const {
-  if (!epoch.nonfinite_reason.empty()) return epoch.nonfinite_reason;
-  std::string reason = divergence(epoch.metrics, epoch.measured, evaluation_.model);
-  return reason.empty() ? good_state_.loss_explosion(epoch.measured) : reason;
 }
 
 std::optional<RunOutcome> RunSafety::undo_epoch(const std::string& reason, const EpochToCheck& epoch) {
@@ -179,20 +178,9 @@ std::optional<RunOutcome> RunSafety::restart_before_epoch(const std::string& rea
   return restart(reason, reactions_.request_restart(progress_.safety.good_step));
 }
 
-EpochEnd RunSafety::grow(const std::function<EpochEnd()>& end_epoch) {
-  good_state_.discard_snapshot();
-  EpochEnd end = EpochEnd::kInterrupted;
-  try {
-    end = end_epoch();
-  } catch (...) {
-    transaction_.rollback();
-    throw;
-  }
-  end == EpochEnd::kComplete ? transaction_.commit() : transaction_.rollback();
-  return end;
-}
-
-void RunSafety::end_epoch(const LossVerdict& verdict, const Measurements& measured, Decision decision) {
+void RunSafety::end_epoch(const LossVerdict& verdict, const Measurements& measured,
+                          ConservativeMode::Decision decision) {
+  using Decision = ConservativeMode::Decision;
   record_verdict(progress_.safety, verdict, measured.running.loss, progress_.step);
   if (verdict.kind == Verdict::kSuspect) outbox_.emit(suspect_event(verdict, measured.running.loss, progress_));
   if (!measured.undone.empty()) {
@@ -201,22 +189,8 @@ void RunSafety::end_epoch(const LossVerdict& verdict, const Measurements& measur
     progress_.safety.end_epoch(progress_.step);
     emergency_.end_good_epoch(decision == Decision::kMissing ? EmergencyLevel::kConservative : EmergencyLevel::kNone);
   }
-  follow_decision(decision);
+  conservative_mode_.follow(decision, progress_.safety.failed_epochs);
   good_state_.take_snapshot();
-}
-
-void RunSafety::follow_decision(Decision decision) {
-  const bool is_missing = decision == Decision::kMissing;
-  constexpr const char* kReason = "the policy did not decide";
-  if (is_missing) emergency_.raise(EmergencyLevel::kConservative, progress_.safety.failed_epochs, kReason);
-  if (std::exchange(is_conservative_, is_missing) == is_missing) return;
-  outbox_.emit(is_missing ? event("tolaria.conservative_mode_entered"_event, Level::kWarning, {{"reason", kReason}})
-                          : event("tolaria.conservative_mode_cleared"_event, Level::kInfo));
-}
-
-bool RunSafety::needs_checkpoint() const {
-  const auto& every = evaluation_.facts.config.checkpoint.every;
-  return every.unit == base::Length::Unit::kSteps && every.count > 0 && good_state_.has_growing_seeds();
 }
 
 void RunSafety::save_good_state() noexcept {

@@ -2,16 +2,15 @@
 // What a run does about failures, in one place: it watches losses and times, rolls back to a state that was good, and
 // knows how badly the run is failing. Training thread.
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 
-#include "tolaria/growth/growth.h"
 #include "tolaria/run/epoch_end_transaction.h"
 #include "tolaria/run/run.h"
 #include "tolaria/run/run_end.h"
+#include "tolaria/safety/conservative_mode.h"
 #include "tolaria/safety/epoch_budgets.h"
 #include "tolaria/safety/good_state.h"
 #include "tolaria/safety/loss_watch.h"
@@ -36,9 +35,8 @@ class RunSafety {
   // newest good state in memory. False: there is none.
   bool restore_good_state();
 
-  // The end of an epoch, in this order. From here on it may be interrupted: until it is complete, what is saved is the
-  // run as it is now. events: those in the outbox that stay if it is interrupted.
-  void begin_epoch_end(std::size_t events);
+  // The end of an epoch, in this order. Where it may be interrupted, its transaction has begun.
+  EpochEndTransaction& transaction() { return transaction_; }
   // An epoch that was trained and validated, and is not counted yet.
   struct EpochToCheck {
     step::StepMetrics& metrics;
@@ -54,18 +52,10 @@ class RunSafety {
   // Whether the run goes on from the epoch. One that growing seeds made bad is undone: then metrics and measurements
   // become those of the state before it, without the seeds that are suspected (GoodState::measure_again()).
   EpochCheck check_epoch(const EpochToCheck& epoch);
-  // Discards the snapshot, then carries the policy's commands out, by Growth::end_epoch(), all or nothing.
-  EpochEnd grow(const std::function<EpochEnd()>& end_epoch);
   // The epoch is counted and its commands are carried out: from here on the run can roll back to this state, if it is
   // good.
-  enum class Decision { kMade, kMissing };  // of the policy
-  void end_epoch(const LossVerdict& verdict, const Measurements& measured, Decision decision);
+  void end_epoch(const LossVerdict& verdict, const Measurements& measured, ConservativeMode::Decision decision);
   void check_times(double train_ms, double hook_ms);
-  // Whether the end of the epoch is to be on the disk, where checkpoints count steps: growing seeds may make the next
-  // one bad, and a process that begins within that one goes back to here.
-  bool needs_checkpoint() const;
-  // A state that the governor suspects is not one to come back to.
-  bool is_worth_saving() const { return progress_.safety.suspect_epochs == 0; }
   // The outcome, if the run is failing too badly to go on. Saves its state.
   std::optional<RunOutcome> halted();
 
@@ -73,20 +63,17 @@ class RunSafety {
   // in memory. The run's state is that one then.
   void save_good_state() noexcept;
 
-  // For the trainer, which takes snapshots within an epoch.
+  // For the trainer, which takes snapshots within an epoch, and for what changes the network.
   GoodState& good_state() { return good_state_; }
-  const RollbackFigures& rollback_figures() const { return good_state_.figures(); }
   const EmergencyFigures& emergency_figures() const { return emergency_.figures(); }
 
  private:
-  std::string why_bad(const EpochToCheck& epoch) const;
   // Empty: the epoch is good now, without what its growing seeds did to it.
   std::optional<RunOutcome> undo_epoch(const std::string& reason, const EpochToCheck& epoch);
   void write_bundle(StepBundles::Kept kept, const EpochToCheck& epoch);
   RunOutcome fail_epoch(const std::string& reason);
   std::optional<RunOutcome> restart_before_epoch(const std::string& reason);
   RunOutcome restart(const std::string& reason, const RestartRequest& request);
-  void follow_decision(Decision decision);
 
   Evaluation evaluation_;
   RunProgress& progress_;
@@ -99,7 +86,7 @@ class RunSafety {
   Reactions reactions_;
   EpochBudgets budgets_;
   EpochEndTransaction transaction_;
-  bool is_conservative_ = false;  // the policy does not decide
+  ConservativeMode conservative_mode_;
 };
 
 }  // namespace esper::tolaria

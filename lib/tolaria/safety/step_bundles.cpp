@@ -36,15 +36,6 @@ std::vector<bool> marks_of(std::span<const step::Microbatch> microbatches) {
 
 }  // namespace
 
-StepBundles::StepBundles(base::FileSystem& files, std::string run_folder, const RunFacts& facts,
-                         const RunProgress& progress, const Saver& saver, Outbox& outbox)
-    : files_(files),
-      run_folder_(std::move(run_folder)),
-      facts_(facts),
-      progress_(progress),
-      saver_(saver),
-      outbox_(outbox) {}
-
 std::string StepBundles::folder() const { return run_folder_ + "/" + history::kBundlesFolder; }
 
 bool StepBundles::has_room_for(std::int64_t step) {
@@ -60,10 +51,11 @@ void StepBundles::keep(const TrainingFailure& failure, std::span<const step::Mic
   kept_.reset();
   try {
     if (!has_room_for(failure.step)) return;
-    const double factor = progress_.safety.rate_factor(failure.step);
+    const auto& [facts, model, progress, policy, averaged_statistics] = source_;
+    const double factor = progress.safety.rate_factor(failure.step);
     kept_ = Kept{
-        {facts_.run_id, failure.step, progress_.epoch + 1, progress_.batch, facts_.batches_per_epoch, failure.reason,
-         facts_.learning_rate(failure.step) * factor, factor, std::string(base::name_of(lane)), marks_of(microbatches)},
+        {facts.run_id, failure.step, progress.epoch + 1, progress.batch, facts.batches_per_epoch, failure.reason,
+         facts.learning_rate(failure.step) * factor, factor, std::string(base::name_of(lane)), marks_of(microbatches)},
         copies_of(microbatches)};
   } catch (const std::exception& error) {
     outbox_.emit(event("tolaria.bundle_failed"_event, Level::kWarning,
@@ -84,9 +76,9 @@ void StepBundles::write_kept() {
 
 void StepBundles::write(Kept kept) {
   const std::string path = folder() + "/" + history::bundle_name(kept.facts.step);
-  const StepBundle bundle{saver_.image(), std::move(kept.batch), std::move(kept.facts)};
+  const StepBundle bundle{image_of(source_), std::move(kept.batch), std::move(kept.facts)};
   storage::ensure_folder(files_, folder());
-  write_step_bundle(files_, path, bundle, config::resolved_yaml(facts_.config));
+  write_step_bundle(files_, path, bundle, config::resolved_yaml(source_.facts.config));
   outbox_.emit(event("tolaria.bundle_cut"_event, Level::kWarning,
                      {{"step", std::to_string(bundle.facts.step)}, {"path", path}, {"reason", bundle.facts.reason}}));
 }

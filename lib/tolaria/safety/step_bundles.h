@@ -15,8 +15,7 @@
 #include "step/train_step.h"
 #include "tolaria/checkpoint/step_bundle.h"
 #include "tolaria/run/outbox.h"
-#include "tolaria/run/run_facts.h"
-#include "tolaria/run/saver.h"
+#include "tolaria/run/run_image.h"
 #include "tolaria/safety/governor.h"
 
 namespace esper::tolaria {
@@ -26,9 +25,9 @@ inline constexpr std::size_t kMostBundles = 4;
 
 class StepBundles {
  public:
-  // Borrows all but the name of the run folder.
-  StepBundles(base::FileSystem& files, std::string run_folder, const RunFacts& facts, const RunProgress& progress,
-              const Saver& saver, Outbox& outbox);
+  // Borrows the file system, the outbox and what `source` refers to.
+  StepBundles(base::FileSystem& files, std::string run_folder, const SaveSource& source, Outbox& outbox)
+      : files_(files), run_folder_(std::move(run_folder)), source_(source), outbox_(outbox) {}
   StepBundles(const StepBundles&) = delete;
   StepBundles& operator=(const StepBundles&) = delete;
 
@@ -56,9 +55,7 @@ class StepBundles {
 
   base::FileSystem& files_;
   std::string run_folder_;
-  const RunFacts& facts_;
-  const RunProgress& progress_;
-  const Saver& saver_;
+  SaveSource source_;
   Outbox& outbox_;
   std::optional<Kept> kept_;
 };

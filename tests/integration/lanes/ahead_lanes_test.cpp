@@ -85,7 +85,7 @@ TEST_CASE("in auto a structure that was left before any lane was compared is com
   it.steps(2);  // recorded, not compared
   it.change(it.command(SeedOperation::kCull, "seed-0001"));
   for (int epoch = 0; epoch < 4; ++epoch) it.end_epoch(it.good_facts());
-  it.runner->take_structure(it.number);
+  it.runner->structure_changes().take_structure(it.number);
   settle();
   REQUIRE(it.runner->figures().in_use != Lane::kEager);
   const std::int64_t compiled_steps = it.steps_in(Lane::kCompiled);
@@ -380,7 +380,7 @@ TEST_CASE("a package that is compiled ahead and finished after the dry run passe
   const std::vector<lanes::LikelyChange> likely = {germinates("r0c0", "mlp")};
   const auto end = std::chrono::steady_clock::now() + test::kLongPatience;
   while (ahead.count_events("tolaria.growth_prepared") < 2 && std::chrono::steady_clock::now() < end) {
-    ahead.runner->prepare(likely, 100'000'000);
+    ahead.runner->structure_changes().prepare(likely, 100'000'000);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
   CHECK(ahead.count_events("tolaria.growth_prepared") == 2);  // replay first, then the package

@@ -38,7 +38,7 @@ inline void apply_both(EagerReference& reference, GrowingPrepared& ahead,
     REQUIRE_FALSE(GrowingModel::refused(reference.eager.apply(command)));
     REQUIRE_FALSE(GrowingModel::refused(ahead.apply(command)));
   }
-  ahead.runner->take_structure(ahead.number);
+  ahead.runner->structure_changes().take_structure(ahead.number);
 }
 
 inline void step_both(EagerReference& reference, GrowingPrepared& ahead, int count) {

@@ -40,7 +40,7 @@ struct GrowingPrepared : GrowingModel {
 
   void prepare(const std::vector<lanes::LikelyChange>& likely) {
     constexpr int kMostPieces = 30;
-    for (int i = 0; i < kMostPieces; ++i) runner->prepare(likely, 100'000'000);
+    for (int i = 0; i < kMostPieces; ++i) runner->structure_changes().prepare(likely, 100'000'000);
   }
   // A step on microbatches of another size.
   void step_of(std::int64_t batch) {
@@ -51,7 +51,7 @@ struct GrowingPrepared : GrowingModel {
   // The next step's structure.
   tolaria::AppliedCommand change(const leyline::AdaptationCommand& wanted) {
     auto done = apply(wanted);
-    runner->take_structure(number);
+    runner->structure_changes().take_structure(number);
     return done;
   }
   std::int64_t steps_in(config::Lane lane) const { return runner->figures().steps_in(lane); }

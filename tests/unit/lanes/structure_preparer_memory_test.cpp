@@ -72,7 +72,7 @@ TEST_CASE("wherever memory runs out when a prepared structure is installed, it s
     ahead.prepare({germinates("r0c1", "mlp")});
     ahead.apply(ahead.germination("r0c1", "mlp"));
     memory.fail_at(n);
-    ahead.runner->take_structure(ahead.number);
+    ahead.runner->structure_changes().take_structure(ahead.number);
     if (!memory.fired()) break;
     ++failed;
     CHECK(reason_of(ahead, "tolaria.growth_unprepared").find("out of memory") == 0);

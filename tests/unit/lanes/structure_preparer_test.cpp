@@ -224,9 +224,9 @@ TEST_CASE("the first steps after a change are reported with their cost") {
   ahead.steps(6);
   ahead.prepare({germinates("r0c1", "mlp")});
   ahead.change(ahead.germination("r0c1", "mlp"));
-  while (ahead.runner->is_watching()) {
+  while (ahead.runner->structure_changes().watch().is_on()) {
     ahead.steps(1);
-    ahead.runner->record_step_time(std::chrono::milliseconds(ahead.number == 8 ? 5 : 2));
+    ahead.runner->structure_changes().watch().record_step_time(std::chrono::milliseconds(ahead.number == 8 ? 5 : 2));
   }
   CHECK(ahead.number == 26);
   const auto swapped = std::ranges::find(ahead.events, "tolaria.growth_swapped", &leyline::TelemetryEvent::description);

@@ -24,12 +24,13 @@ struct RecordedRun {
   TemporaryFolder folder;
   SmallRun small;
   history::BlackBoxWriter black_box{folder.path()};
-  tolaria::StepBundles bundles{small.files, "/run", small.facts, small.progress, small.saver, small.outbox};
+  tolaria::StepBundles bundles{
+      small.files, "/run", {small.facts, *small.model, small.progress, small.policy}, small.outbox};
 
   RecordedRun() : small(plain()) {
     std::ofstream(folder / "config.yaml") << "name: a\n";
-    small.run.black_box = &black_box;
-    small.run.bundles = &bundles;
+    small.run.records.black_box = &black_box;
+    small.run.records.bundles = &bundles;
   }
   static config::RunConfig plain() {
     config::RunConfig config = small_config();

@@ -40,10 +40,10 @@ struct SpoiltRun {
   }
   void spoil() {
     it.data.train.inputs[7].fill_(kNaN);
-    it.run.bundles = &bundles;
+    it.run.records.bundles = &bundles;
   }
   SmallRun it;
-  tolaria::StepBundles bundles{it.files, "/run", it.facts, it.progress, it.saver, it.outbox};
+  tolaria::StepBundles bundles{it.files, "/run", {it.facts, *it.model, it.progress, it.policy}, it.outbox};
 };
 
 std::vector<std::string> attributes(const SmallRun& it, const std::string& event, const std::string& name) {

@@ -1,0 +1,55 @@
+#pragma once
+// Follows the changes of the network's structure: prepares the steps of structures that may come, installs what is
+// known of a new one between two steps, and measures what that cost. docs/lanes.md, "Growth". Training thread.
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "lanes/structure_swap.h"
+#include "lanes/swap_watch.h"
+
+namespace esper::lanes {
+
+class StructureChanges {
+ public:
+  // The references must outlive it.
+  StructureChanges(const LaneContext& context, ShapeSet& shapes, CompileQueue& queue, const ShapeMachine& machine,
+                   BitsJournal& journal, StructurePreparer& preparer)
+      : context_(context),
+        shapes_(shapes),
+        queue_(queue),
+        machine_(machine),
+        journal_(journal),
+        preparer_(preparer),
+        watch_(context) {}
+  StructureChanges(const StructureChanges&) = delete;
+  StructureChanges& operator=(const StructureChanges&) = delete;
+
+  // Before the first shape of a structure for which nothing was installed.
+  void begin_structure();
+  // Between two steps, after the network may have changed. `number`: of the next step. If the new structure is known,
+  // its lanes are installed here, so that its first step runs as fast as later ones.
+  void take_structure(std::int64_t number);
+  // Between two steps: a limited amount of work on the likeliest structure that is not ready. The run's state is
+  // unchanged. steps_left: of the run.
+  void prepare(std::span<const LikelyChange> likely, std::int64_t steps_left);
+
+  // While it is on, the first steps after a change are to be timed for it.
+  SwapWatch& watch() { return watch_; }
+
+ private:
+  bool install(const KnownStructure& known, config::Lane kind, std::int64_t number);
+  void record_swapped(std::int64_t number);
+
+  const LaneContext& context_;
+  ShapeSet& shapes_;  // of the network's present structure
+  CompileQueue& queue_;
+  const ShapeMachine& machine_;
+  BitsJournal& journal_;
+  StructurePreparer& preparer_;
+  SwapWatch watch_;
+  std::string structure_;  // structure_of() the network of shapes_
+};
+
+}  // namespace esper::lanes

@@ -1,0 +1,41 @@
+#include "tolaria/run/run_image.h"
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "kasmina/slot/topology.h"
+
+namespace esper::tolaria {
+
+CheckpointInfo state_of(const SaveSource& source) {
+  return {source.progress.step, source.progress.epoch, source.facts.training_hash};
+}
+
+CheckpointImage image_of(const SaveSource& source) {
+  CheckpointImage image;
+  image.info = state_of(source);
+  auto tensors = step::all_tensors(source.model, source.facts.device);
+  std::ranges::move(progress_tensors(source.progress), std::back_inserter(tensors));
+  image.tensors = copy_to_cpu(tensors);
+  image.preprocessing = source.facts.preprocessing;
+  RunProgress progress = source.progress;
+  progress.wall_s = source.facts.wall_s(source.progress);
+  auto topology = source.model.network.save_topology();
+  auto hash = leyline::topology_hash(kasmina::topology_of(topology));
+  image.run = {{"progress", to_json(progress)},
+               {"topology", std::move(topology)},
+               {"topology_hash", std::move(hash)},
+               {"controller", source.policy.state()},
+               {"computed_on", source.facts.computed_on}};
+  return image;
+}
+
+CheckpointImage image_for_use(const SaveSource& source) {
+  CheckpointImage image = image_of(source);
+  if (source.averaged_statistics) std::ranges::move(source.averaged_statistics(), std::back_inserter(image.tensors));
+  return image;
+}
+
+}  // namespace esper::tolaria
