@@ -32,21 +32,21 @@ int run(const EvaluateRequest& request) {
   const base::Interrupt interrupt;
   storage::ConfinedFileSystem files(request.run_dir, storage::Owner::kAnyone);
   const SavedRun saved = open_saved_run(files, request.run_dir, request.checkpoint);
-  auto [bench, measured_part] = measured_data(request, saved);
-  restore(bench, saved);
-  const tolaria::AveragedModel averaged = averaged_model(bench, saved);
+  auto [setup, measured_part] = measured_data(request, saved);
+  restore(setup, saved);
+  const tolaria::AveragedModel averaged = averaged_model(setup, saved);
   const bool testing = measured_part == EvaluatedPart::kTest;
-  const auto loader = open_loader(bench, testing ? *bench.data.test : bench.data.validation, data::Order::kSequential);
+  const auto loader = open_loader(setup, testing ? *setup.data.test : setup.data.validation, data::Order::kSequential);
   const auto per_sample = request.by_sample ? tolaria::PerSample::kKept : tolaria::PerSample::kNotKept;
-  const auto result = tolaria::validation_pass(*bench.model, *loader, bench.device, per_sample);
+  const auto result = tolaria::validation_pass(*setup.model, *loader, setup.device, per_sample);
   const std::string part(base::name_of(measured_part));
   // The run's own data may be gone.
-  const auto& names = saved.preprocessing ? saved.preprocessing->class_names : bench.data.train.class_names;
+  const auto& names = saved.preprocessing ? saved.preprocessing->class_names : setup.data.train.class_names;
   const EvaluatedData evaluated{part, result, names};
   ordered_json report = {{"run_dir", request.run_dir}, {"checkpoint", saved.path}, {"part", part}};
   add_figures(report, evaluated);
   if (request.by_sample) {
-    const std::string metric(base::name_of(bench.config.training.metric));
+    const std::string metric(base::name_of(setup.config.training.metric));
     report["by_sample"] = {{"loss", values_of(result.by_sample.loss)}, {metric, values_of(result.by_sample.correct)}};
   }
   if (request.json) {
