@@ -100,11 +100,11 @@ Response EditRoutes::set_in_run(const Job& job, const std::vector<std::string>& 
   std::string path;
   if (!changes.empty()) {
     // The line comes first: a full disk or a kill then leaves no change without one.
-    store_.note(asked_now(uid, "set", base::joined(assignments, " ")), job.id);
+    add_to_audit(store_.database(), asked_now(uid, "set", base::joined(assignments, " ")), job.id);
     try {
       path = history::publish_request(files, job.run_dir, history::settings_of(changes), kLockPatience).path;
     } catch (const base::Error& error) {
-      store_.note(asked_now(uid, "set", fmt::format("not done: {}", error.what())), job.id);
+      add_to_audit(store_.database(), asked_now(uid, "set", fmt::format("not done: {}", error.what())), job.id);
       throw;
     }
   }

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/names.h"
+#include "jobs/store/missing_row.h"
 #include "jobs/store/stored_name.h"
 
 namespace esper::jobs {
@@ -33,8 +33,6 @@ SweepRecord sweep_in(const Statement& row) {
           .uid = row.integer(7)};
 }
 
-std::string list_of(const std::vector<JobId>& jobs) { return nlohmann::json(jobs).dump(); }
-
 }  // namespace
 
 SweepId SweepStore::insert(const SweepRecord& sweep, const SweepSubmission& submission) {
@@ -48,13 +46,9 @@ SweepId SweepStore::insert(const SweepRecord& sweep, const SweepSubmission& subm
       .bind(sweep.folder)
       .bind(sweep.run_dir)
       .bind(sweep.submitted_ms)
-      .bind(sweep.uid);
-  if (submission.token.empty()) {
-    row.bind_nothing();
-  } else {
-    row.bind(submission.token);
-  }
-  row.run();
+      .bind(sweep.uid)
+      .bind_unless_empty(submission.token)
+      .run();
   return database_.last_id();
 }
 
@@ -213,7 +207,7 @@ void SweepStore::record_begun(SweepId id) {
 
 std::vector<JobId> SweepStore::begin(const std::vector<JobId>& jobs) {
   if (jobs.empty()) return {};
-  const std::string list = list_of(jobs);
+  const std::string list = integers_json(jobs);
   database_.prepare("UPDATE trials SET turn = 'begun' WHERE job IN (SELECT value FROM json_each(?))").bind(list).run();
   auto queued = database_.prepare(
       "UPDATE jobs SET state = 'queued', reason = '', ended_ms = 0 WHERE state IN ('held', 'paused') AND id IN (SELECT "
@@ -242,7 +236,7 @@ void SweepStore::train_on(const std::vector<JobId>& jobs, std::int64_t epochs) {
   if (jobs.empty()) return;
   database_.prepare("UPDATE jobs SET epochs = ?, ended_ms = 0 WHERE id IN (SELECT value FROM json_each(?))")
       .bind(epochs)
-      .bind(list_of(jobs))
+      .bind(integers_json(jobs))
       .run();
 }
 

@@ -10,6 +10,7 @@
 #include "base/names.h"
 #include "base/text/problem.h"
 #include "jobs/job/job_states.h"
+#include "jobs/store/missing_row.h"
 #include "jobs/store/run_stamp.h"
 #include "jobs/sweeps/trial_figure.h"
 #include "nissa/log.h"
@@ -36,6 +37,10 @@ std::int64_t threads_in(const sweep::Sweep& sweep, const sweep::Configuration& c
 
 Asked by_daemon(std::int64_t now_ms, std::string details) {
   return {now_ms, static_cast<std::int64_t>(::getuid()), "daemon", std::move(details)};
+}
+
+void add_each_to_audit(Database& database, const Asked& asked, const std::vector<JobId>& jobs) {
+  for (const JobId job : jobs) add_to_audit(database, asked, job);
 }
 
 // It has trained to its rung, which is not the last one.
@@ -128,7 +133,8 @@ SweepRecord Sweeps::submit(const SweepSubmission& submission, const Asked& asked
       .uid = asked.uid};
   record.id = store_.insert(record, submission);
   const auto made = insert_jobs(record, loaded, submission, asked);
-  jobs_.note({asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}: {}", record.id, name)}, std::nullopt);
+  add_to_audit(jobs_.database(), {asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}: {}", record.id, name)},
+               std::nullopt);
   transaction.commit();
   changed_.insert(made.begin(), made.end());
   touch(record.id);
@@ -193,9 +199,10 @@ base::Expected<SweepRecord> Sweeps::cancel(SweepId id, const Asked& asked) {
     return base::failure(
         fmt::format("sweep {} is {}, and no job of it is left to cancel", id, base::name_of(sweep->state)));
   }
-  add_to_audit({asked.at_ms, asked.uid, asked.what, fmt::format("cancelled with sweep {}", id)}, changed);
+  add_each_to_audit(jobs_.database(), {asked.at_ms, asked.uid, asked.what, fmt::format("cancelled with sweep {}", id)},
+                    changed);
   store_.save_state(id, SweepState::kCancelled, asked.at_ms);
-  jobs_.note({asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}", id)}, std::nullopt);
+  add_to_audit(jobs_.database(), {asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}", id)}, std::nullopt);
   transaction.commit();
   changed_.insert(changed.begin(), changed.end());
   return *store_.find(id);
@@ -208,7 +215,7 @@ base::Expected<SweepRecord> Sweeps::resume(SweepId id, const Asked& asked) {
     return base::failure(fmt::format("sweep {} is {}, not held", id, base::name_of(sweep->state)));
   Transaction transaction(jobs_.database());
   store_.save_state(id, SweepState::kActive, 0);
-  jobs_.note({asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}", id)}, std::nullopt);
+  add_to_audit(jobs_.database(), {asked.at_ms, asked.uid, asked.what, fmt::format("sweep {}", id)}, std::nullopt);
   transaction.commit();
   touch(id);
   return *store_.find(id);
@@ -216,10 +223,6 @@ base::Expected<SweepRecord> Sweeps::resume(SweepId id, const Asked& asked) {
 
 void Sweeps::recover() {
   for (const SweepId id : store_.undecided()) touch(id);
-}
-
-void Sweeps::add_to_audit(const Asked& asked, const std::vector<JobId>& jobs) {
-  for (const JobId job : jobs) jobs_.note(asked, job);
 }
 
 std::vector<Job> Sweeps::drive(std::int64_t now_ms) {
@@ -257,7 +260,7 @@ std::vector<JobId> Sweeps::take_steps(const SweepRecord& record, const Loaded& l
   if (!plan) return {};
   store_.make_due(plan->due);
   auto changed = store_.begin(plan->begin);
-  add_to_audit(by_daemon(now_ms, fmt::format("its turn in sweep {}", record.id)), changed);
+  add_each_to_audit(jobs_.database(), by_daemon(now_ms, fmt::format("its turn in sweep {}", record.id)), changed);
   if (plan->has_ended) {
     const auto left = store_.leave_paused(record.id, now_ms);
     changed.insert(changed.end(), left.begin(), left.end());

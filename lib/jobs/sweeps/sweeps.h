@@ -96,7 +96,6 @@ class Sweeps {
   void save_rung(Job& job, const SweepTrial& trial, const sweep::Sweep& sweep, StopPurpose stopped_for,
                  std::optional<double> result);
   base::Expected<SweepRecord> existing(SweepId id);
-  void add_to_audit(const Asked& asked, const std::vector<JobId>& jobs);
 
   JobStore& jobs_;
   SweepStore store_;
