@@ -31,7 +31,7 @@ Queue::Queue(boost::asio::io_context& loop, JobStore& store, Sweeps& sweeps, Que
       updates_(store, sweeps, std::move(changed)),
       attempts_(loop, std::move(setup.attempts), [this](JobId id, const AttemptEnd& end) { ended(id, end); }),
       scheduler_(
-          loop, store, sweeps, updates_, attempts_, std::move(setup.scheduler),
+          loop, store, sweeps.reader(), updates_, attempts_, std::move(setup.scheduler),
           {.look_again = [this] { schedule(); }, .ended = [this](JobId id, const AttemptEnd& end) { ended(id, end); }}),
       adopt_again_(loop),
       look_again_(loop) {}

@@ -6,13 +6,13 @@
 #include "base/expected.h"
 #include "jobs/schedule/observation.h"
 #include "jobs/store/job_store.h"
-#include "jobs/sweeps/sweeps.h"
+#include "jobs/sweeps/sweep_reader.h"
 
 namespace esper::jobs {
 
 class RunForecasts {
  public:
-  RunForecasts(JobStore& store, Sweeps& sweeps, const Observer& observer)
+  RunForecasts(JobStore& store, SweepReader& sweeps, const Observer& observer)
       : store_(store), sweeps_(sweeps), observer_(observer) {}
 
   // The submission with its forecast and its GPUs. Its configuration has no mistakes. Fails with the reason where it
@@ -30,7 +30,7 @@ class RunForecasts {
 
  private:
   JobStore& store_;
-  Sweeps& sweeps_;
+  SweepReader& sweeps_;
   const Observer& observer_;
 };
 

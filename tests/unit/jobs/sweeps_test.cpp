@@ -38,6 +38,7 @@ struct SweepRoom {
   test::TemporaryFolder folder;
   JobStore jobs{open_database(folder / "jobs.db")};
   Sweeps sweeps{jobs};
+  SweepStore stored{jobs.database()};
 
   SweepRecord submit(const std::string& text, SweepSubmission more = {}) {
     more.sweep = text;
@@ -111,7 +112,7 @@ TEST_CASE("a sweep is expanded into jobs with names, run folders and run files o
   CHECK(job.needs.gpus == 1);
   CHECK(job.sweep == 1);
   CHECK(job.reason.empty());
-  const auto config = config::read_run_config_text(room.sweeps.run_file_of(job), "run.yaml");
+  const auto config = config::read_run_config_text(room.sweeps.reader().run_file_of(job), "run.yaml");
   REQUIRE(config.problems.empty());
   CHECK(config.config.training.optimizer.lr == 0.2);
   CHECK(config.config.seed == 1);
@@ -123,21 +124,21 @@ TEST_CASE("results are stored with the ends of jobs, and the table has their mea
   room.submit(kGrid);
   REQUIRE(room.queued().size() == 4);
   room.end(1, 0.5);
-  CHECK(!room.sweeps.best(1));
+  CHECK(!room.sweeps.reader().best(1));
   room.end(2, 0.7);
   room.end(3, 0.8);
   room.end(4, 0.9);
   std::filesystem::remove_all(room.folder / "runs");
-  const auto report = room.sweeps.report(1);
+  const auto report = room.sweeps.reader().report(1);
   REQUIRE(report.summary.rows.size() == 2);
   CHECK(report.summary.rows[0].configuration == 1);
   CHECK(report.summary.rows[0].mean == (0.8 + 0.9) / 2);
   CHECK(report.summary.rows[1].mean == (0.5 + 0.7) / 2);
   CHECK(report.sweep.state == SweepState::kActive);
   room.sweeps.drive(77);
-  CHECK(room.sweeps.find(1)->state == SweepState::kEnded);
-  CHECK(room.sweeps.find(1)->ended_ms == 77);
-  const auto best = room.sweeps.best(1);
+  CHECK(room.stored.find(1)->state == SweepState::kEnded);
+  CHECK(room.stored.find(1)->ended_ms == 77);
+  const auto best = room.sweeps.reader().best(1);
   REQUIRE(best);
   CHECK(best->configuration == 1);
   CHECK(config::read_run_config_text(best->config, "best").config.training.optimizer.lr == 0.2);
@@ -161,13 +162,13 @@ TEST_CASE("with halving a job is paused at its rung, goes on when it is among th
   room.end(3, 0.95);
   CHECK(room.queued() == std::vector<JobId>{3});
   CHECK(room.jobs.find(3)->epochs == 4);
-  CHECK(room.sweeps.find(1)->state == SweepState::kActive);
+  CHECK(room.stored.find(1)->state == SweepState::kActive);
   room.end(3, 0.97);
   CHECK(room.queued().empty());
-  CHECK(room.sweeps.find(1)->state == SweepState::kEnded);
+  CHECK(room.stored.find(1)->state == SweepState::kEnded);
   CHECK(room.state_of(3) == S::kSucceeded);
   for (const JobId id : {1, 2, 4}) CHECK(room.state_of(id) == S::kPaused);
-  const auto summary = room.sweeps.report(1).summary;
+  const auto summary = room.sweeps.reader().report(1).summary;
   CHECK(summary.rows[0].configuration == 2);
   CHECK(summary.rows[0].epochs == 4);
   CHECK(summary.rows[0].mean == 0.97);
@@ -201,7 +202,7 @@ TEST_CASE("the result of a rung is of its own epochs, whatever summary an earlie
   REQUIRE(job.epochs == 2);
   const auto result = [&] {
     room.save_end(job);
-    const auto results = SweepStore(room.jobs).trial_of(2)->results;
+    const auto results = TrialStore(room.jobs.database()).find(2)->results;
     REQUIRE(results.size() == 2);
     return results[1];
   };
@@ -246,10 +247,10 @@ TEST_CASE("a sweep of which a row was lost does not go on, and others do") {
   const auto lose = [&](const std::string& row) { room.jobs.database().run("DELETE FROM " + row); };
   SECTION("of a job's place") {
     lose("trials WHERE job = 2");
-    CHECK_THROWS_AS(room.sweeps.run_file_of(*room.jobs.find(2)), base::ConfigError);
+    CHECK_THROWS_AS(room.sweeps.reader().run_file_of(*room.jobs.find(2)), base::ConfigError);
   }
   SECTION("of a job") { lose("jobs WHERE id = 2"); }
-  CHECK_THROWS_AS(room.sweeps.report(1), base::ConfigError);
+  CHECK_THROWS_AS(room.sweeps.reader().report(1), base::ConfigError);
   room.submit(kGrid);
   CHECK(room.queued() == std::vector<JobId>{5, 6, 7, 8});
 }
@@ -259,11 +260,11 @@ TEST_CASE("jobs whose sweep was lost are counted in no other, and have no run fi
   for (int count = 0; count < 3; ++count) room.submit(kGrid);
   room.jobs.database().run("PRAGMA foreign_keys = OFF");
   room.jobs.database().run("DELETE FROM sweeps WHERE id = 2");
-  const auto listed = room.sweeps.list();
+  const auto listed = room.stored.list(1000);
   REQUIRE(listed.size() == 2);
   for (const auto& sweep : listed) CHECK(sweep.jobs == std::map<std::string, std::int64_t>{{"held", 4}});
   Sweeps next(room.jobs);
-  CHECK_THROWS_AS(next.run_file_of(*room.jobs.find(5)), base::ConfigError);
+  CHECK_THROWS_AS(next.reader().run_file_of(*room.jobs.find(5)), base::ConfigError);
 }
 
 TEST_CASE("a run without a figure is the worst of all") {
@@ -293,7 +294,7 @@ TEST_CASE("what a sweep leaves paused says so when it has ended, and trains to t
   CHECK(room.jobs.find(1)->ended_ms == 0);
   room.end(3, 0.97);
   CHECK(room.sweeps.drive(7).size() == 3);
-  REQUIRE(room.sweeps.find(1)->state == SweepState::kEnded);
+  REQUIRE(room.stored.find(1)->state == SweepState::kEnded);
   for (const JobId id : {1, 2, 4}) {
     CHECK(room.state_of(id) == S::kPaused);
     CHECK(room.jobs.find(id)->ended_ms == 7);
@@ -313,12 +314,12 @@ TEST_CASE("what a sweep leaves paused says so when it has ended, and trains to t
   CHECK(room.queued() == std::vector<JobId>{1});
   CHECK(room.jobs.find(1)->epochs == 4);
   CHECK(room.jobs.find(1)->ended_ms == 0);
-  CHECK(room.sweeps.find(1)->state == SweepState::kActive);
+  CHECK(room.stored.find(1)->state == SweepState::kActive);
   room.end(1, 0.99);
   CHECK(room.state_of(1) == S::kSucceeded);
   CHECK(room.queued().empty());
-  CHECK(room.sweeps.find(1)->state == SweepState::kEnded);
-  const auto summary = room.sweeps.report(1).summary;
+  CHECK(room.stored.find(1)->state == SweepState::kEnded);
+  const auto summary = room.sweeps.reader().report(1).summary;
   CHECK(summary.rows[0].configuration == 2);
   CHECK(summary.rows[0].mean == 0.97);
 
@@ -344,7 +345,7 @@ TEST_CASE("a job of a cancelled sweep that is retried stays at its rung, and tra
   CHECK(room.jobs.find(1)->epochs == 4);
   room.end(1, 0.6);
   CHECK(room.state_of(1) == S::kSucceeded);
-  CHECK(room.sweeps.find(1)->state == SweepState::kCancelled);
+  CHECK(room.stored.find(1)->state == SweepState::kCancelled);
 }
 
 TEST_CASE("a job that its user paused as it reached its rung is not continued by its sweep") {
@@ -403,7 +404,7 @@ TEST_CASE("a job that its user let begin and held again is not begun by its swee
   room.end(4, 0.1);
   CHECK(room.queued().empty());
   CHECK(room.state_of(3) == S::kHeld);
-  CHECK(room.sweeps.find(1)->state == SweepState::kActive);
+  CHECK(room.stored.find(1)->state == SweepState::kActive);
   room.act(3, JobAction::kResume);
   CHECK(room.queued() == std::vector<JobId>{3});
 }
@@ -434,8 +435,8 @@ TEST_CASE("the newest sweeps are listed, each with the numbers of its jobs") {
   SweepRoom room;
   for (int count = 0; count < 3; ++count) room.submit(kGrid, {.hold = true});
   REQUIRE(room.sweeps.cancel(2, kAsked));
-  CHECK(room.sweeps.list().size() == 3);
-  const auto listed = room.sweeps.list(2);
+  CHECK(room.stored.list(1000).size() == 3);
+  const auto listed = room.stored.list(2);
   REQUIRE(listed.size() == 2);
   CHECK(listed[0].id == 2);
   CHECK(listed[0].jobs == std::map<std::string, std::int64_t>{{"cancelled", 4}});
@@ -483,7 +484,7 @@ TEST_CASE("cancelling a sweep cancels what waits and stops what runs") {
   CHECK(room.jobs.find(1)->purpose == StopPurpose::kCancel);
   for (const JobId id : {2, 3, 4}) CHECK(room.state_of(id) == S::kCancelled);
   CHECK(room.sweeps.drive(7).size() == 4);
-  CHECK(room.sweeps.find(1)->state == SweepState::kCancelled);
+  CHECK(room.stored.find(1)->state == SweepState::kCancelled);
   CHECK(!room.sweeps.cancel(1, kAsked));
   CHECK(!room.sweeps.cancel(2, kAsked));
 }
@@ -519,14 +520,14 @@ TEST_CASE("a job that is retried makes its sweep active again") {
   REQUIRE(room.queued().size() == 1);
   room.end(1, 0, S::kFailed);
   room.sweeps.drive(7);
-  CHECK(room.sweeps.find(1)->state == SweepState::kEnded);
+  CHECK(room.stored.find(1)->state == SweepState::kEnded);
   Job job = *room.jobs.find(1);
   job.state = S::kQueued;
   room.jobs.save(job);
   room.sweeps.touch(1);
   room.sweeps.drive(7);
-  CHECK(room.sweeps.find(1)->state == SweepState::kActive);
-  CHECK(room.sweeps.find(1)->ended_ms == 0);
+  CHECK(room.stored.find(1)->state == SweepState::kActive);
+  CHECK(room.stored.find(1)->ended_ms == 0);
 }
 
 TEST_CASE("a sweep of ten thousand jobs is stored and read") {
@@ -536,7 +537,7 @@ TEST_CASE("a sweep of ten thousand jobs is stored and read") {
   const auto sweep = room.submit(text + "]\n");
   CHECK(sweep.jobs.at("held") == 10'000);
   CHECK(room.queued() == std::vector<JobId>{1, 2, 3});
-  CHECK(room.sweeps.report(1).summary.rows.size() == 1000);
+  CHECK(room.sweeps.reader().report(1).summary.rows.size() == 1000);
 }
 
 }  // namespace esper::test::sweeps_test
