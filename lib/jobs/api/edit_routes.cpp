@@ -56,7 +56,7 @@ Response EditRoutes::edit(const Request& request, JobId id) {
   if (const std::string mistakes = mistakes_in(*change); !mistakes.empty()) return refusal(400, mistakes);
   const auto job = store_.find(id);
   if (!job) return no_such_job(id);
-  if (change->config && queue_.run_file_of(*job) != change->config_before)
+  if (change->config && queue_.forecasts().run_file_of(*job) != change->config_before)
     return refusal(412, fmt::format("the run file of job {} was changed meanwhile; read it again and repeat", id));
   const auto edited = queue_.edit(id, *change, uid_of(request));
   return edited ? json_response(base::to_json(*edited)) : refusal(409, edited.error());

@@ -39,7 +39,7 @@ Response SweepRoutes::submit(const Request& request) {
   // With the run file as it is: each of its jobs is forecast by itself before it begins.
   Submission job{.config = submission->run_file, .folder = submission->folder, .runs_dir = submission->runs_dir};
   job.needs.gpus = submission->gpus;
-  if (const std::string why = queue_.why_never(job); !why.empty()) return refusal(400, why);
+  if (const auto admitted = queue_.forecasts().admit(job); !admitted) return refusal(400, admitted.error());
   const auto made = sweeps_.submit(*submission, asked_now(uid_of(request), "submit sweep"));
   queue_.schedule();
   return json_response(base::to_json(made), 201);
