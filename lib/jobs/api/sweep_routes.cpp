@@ -33,7 +33,7 @@ Response SweepRoutes::submit(const Request& request) {
   if (!submission) return refusal(400, submission.error());
   // One that is repeated is answered with what it made, whatever has become of its folder since.
   if (!submission->token.empty()) {
-    if (const auto made = stored_.find_token(submission->token)) return json_response(base::to_json(*made), 201);
+    if (const auto made = store_.find_token(submission->token)) return json_response(base::to_json(*made), 201);
   }
   if (const std::string mistakes = mistakes_in(*submission); !mistakes.empty()) return refusal(400, mistakes);
   // With the run file as it is: each of its jobs is forecast by itself before it begins.
@@ -53,22 +53,22 @@ Response SweepRoutes::list(const Request& request) {
     if (!number) return refusal(400, number.error());
     most = *number;
   }
-  return json_response({{"sweeps", base::to_json(stored_.list(most))}});
+  return json_response({{"sweeps", base::to_json(store_.list(most))}});
 }
 
 Response SweepRoutes::show(SweepId id) {
-  if (!stored_.find(id)) return no_such_sweep(id);
-  return json_response(base::to_json(sweeps_.reader().report(id)));
+  if (!store_.find(id)) return no_such_sweep(id);
+  return json_response(base::to_json(sweeps_.stored().report(id)));
 }
 
 Response SweepRoutes::best(SweepId id) {
-  if (!stored_.find(id)) return no_such_sweep(id);
-  const auto best = sweeps_.reader().best(id);
+  if (!store_.find(id)) return no_such_sweep(id);
+  const auto best = sweeps_.stored().best(id);
   return best ? json_response(base::to_json(*best)) : refusal(409, best.error());
 }
 
 Response SweepRoutes::act(const Request& request, SweepId id, Action action, const std::string& what) {
-  if (!stored_.find(id)) return no_such_sweep(id);
+  if (!store_.find(id)) return no_such_sweep(id);
   const auto sweep = (sweeps_.*action)(id, asked_now(uid_of(request), what));
   if (!sweep) return refusal(409, sweep.error());
   queue_.schedule();

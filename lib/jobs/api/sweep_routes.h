@@ -11,7 +11,7 @@ namespace esper::jobs {
 class SweepRoutes {
  public:
   SweepRoutes(JobStore& store, Sweeps& sweeps, Queue& queue)
-      : stored_(store.database()), sweeps_(sweeps), queue_(queue) {}
+      : store_(store.database()), sweeps_(sweeps), queue_(queue) {}
 
   // The router must not outlive this object.
   void add_to(Router& router);
@@ -24,7 +24,7 @@ class SweepRoutes {
   using Action = base::Expected<SweepRecord> (Sweeps::*)(SweepId, const Asked&);
   http::Response act(const http::Request& request, SweepId id, Action action, const std::string& what);
 
-  SweepStore stored_;
+  SweepStore store_;
   Sweeps& sweeps_;
   Queue& queue_;
 };

@@ -22,7 +22,7 @@ Queue::Queue(boost::asio::io_context& loop, JobStore& store, Sweeps& sweeps, Que
       updates_(store, sweeps, std::move(changed)),
       attempts_(loop, std::move(setup.attempts), [this](JobId id, const AttemptEnd& end) { ended(id, end); }),
       scheduler_(
-          loop, store, sweeps.reader(), updates_, attempts_, std::move(setup.scheduler),
+          loop, store, sweeps.stored(), updates_, attempts_, std::move(setup.scheduler),
           {.look_again = [this] { schedule(); }, .ended = [this](JobId id, const AttemptEnd& end) { ended(id, end); }}),
       ends_(store, updates_, scheduler_, setup.restarts),
       adoption_(

@@ -8,13 +8,13 @@
 #include "jobs/job/job_change.h"
 #include "jobs/schedule/observation.h"
 #include "jobs/store/job_store.h"
-#include "jobs/sweeps/sweep_reader.h"
+#include "jobs/sweeps/stored_sweeps.h"
 
 namespace esper::jobs {
 
 class RunForecasts {
  public:
-  RunForecasts(JobStore& store, SweepReader& sweeps, const Observer& observer)
+  RunForecasts(JobStore& store, StoredSweeps& sweeps, const Observer& observer)
       : store_(store), sweeps_(sweeps), observer_(observer) {}
 
   // The submission with its forecast and its GPUs. Its configuration has no mistakes. Fails with the reason where it
@@ -33,7 +33,7 @@ class RunForecasts {
 
  private:
   JobStore& store_;
-  SweepReader& sweeps_;
+  StoredSweeps& sweeps_;
   const Observer& observer_;
 };
 

@@ -25,7 +25,7 @@ AttemptEnd failed_start(int error, const std::string& text) {
 
 }  // namespace
 
-Scheduler::Scheduler(boost::asio::io_context& loop, JobStore& store, SweepReader& sweeps, JobUpdates& updates,
+Scheduler::Scheduler(boost::asio::io_context& loop, JobStore& store, StoredSweeps& sweeps, JobUpdates& updates,
                      Attempts& attempts, Setup setup, Callbacks callbacks)
     : store_(store),
       updates_(updates),

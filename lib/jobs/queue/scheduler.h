@@ -28,7 +28,7 @@ class Scheduler {
     std::function<void()> look_again;                     // there may be something to do
     std::function<void(JobId, const AttemptEnd&)> ended;  // an attempt ended before it began
   };
-  Scheduler(boost::asio::io_context& loop, JobStore& store, SweepReader& sweeps, JobUpdates& updates,
+  Scheduler(boost::asio::io_context& loop, JobStore& store, StoredSweeps& sweeps, JobUpdates& updates,
             Attempts& attempts, Setup setup, Callbacks callbacks);
 
   // Throws DatabaseError; what was decided and not written is decided again by the next call.

@@ -34,14 +34,14 @@ auto try_read(SweepId id, const Read& read) -> std::optional<decltype(read())> {
   }
 }
 
-std::shared_ptr<const LoadedSweep> try_load(SweepReader& reader, SweepId id) {
-  return try_read(id, [&] { return reader.load(id); }).value_or(nullptr);
+std::shared_ptr<const LoadedSweep> try_load(StoredSweeps& stored, SweepId id) {
+  return try_read(id, [&] { return stored.load(id); }).value_or(nullptr);
 }
 
 }  // namespace
 
 Sweeps::Sweeps(JobStore& jobs)
-    : jobs_(jobs), store_(jobs.database()), trials_(jobs.database()), reader_(jobs.database()) {}
+    : jobs_(jobs), store_(jobs.database()), trials_(jobs.database()), stored_(jobs.database()) {}
 
 SweepRecord Sweeps::submit(const SweepSubmission& submission, const Asked& asked) {
   Transaction transaction(jobs_.database());
@@ -115,7 +115,7 @@ void Sweeps::drive_one(const SweepRecord& record, std::int64_t now_ms) {
   trials_.record_begun(record.id);
   const auto resumed = resumed_jobs_of(jobs_.database(), record.id);
   const bool is_needed = has_steps || !resumed.empty();
-  if (const auto loaded = is_needed ? try_load(reader_, record.id) : nullptr) {
+  if (const auto loaded = is_needed ? try_load(stored_, record.id) : nullptr) {
     train_on(jobs_.database(), resumed, epochs_of_rung(loaded->sweep, num_rungs(loaded->sweep) - 1));
     if (has_steps) changed = take_steps(record, loaded->sweep, now_ms);
     changed.insert(changed.end(), resumed.begin(), resumed.end());
@@ -127,7 +127,7 @@ void Sweeps::drive_one(const SweepRecord& record, std::int64_t now_ms) {
 }
 
 std::vector<JobId> Sweeps::take_steps(const SweepRecord& record, const sweep::Sweep& sweep, std::int64_t now_ms) {
-  const auto plan = try_read(record.id, [&] { return plan_sweep(sweep, reader_.trials_of(record.id)); });
+  const auto plan = try_read(record.id, [&] { return plan_sweep(sweep, stored_.trials_of(record.id)); });
   if (!plan) return {};
   trials_.make_due(plan->due);
   auto changed = trials_.begin(plan->begin);
@@ -156,7 +156,7 @@ void Sweeps::save_rung(Job& job, const SweepTrial& trial, const sweep::Sweep& sw
 void Sweeps::save_end(Job& job, StopPurpose stopped_for, const Asked& asked) {
   const auto trial = trials_.find(job.id);
   const bool is_at_rung = job.state == JobState::kSucceeded || job.state == JobState::kPaused;
-  const auto loaded = trial && is_at_rung ? try_load(reader_, job.sweep) : nullptr;
+  const auto loaded = trial && is_at_rung ? try_load(stored_, job.sweep) : nullptr;
   // Before the transaction: nobody waits for the run's file system.
   const auto result = loaded ? result_at_rung(job, *trial, loaded->sweep, stopped_for) : std::nullopt;
   Transaction transaction(jobs_.database());

@@ -10,7 +10,7 @@
 #include "jobs/store/job_store.h"
 #include "jobs/store/sweep_store.h"
 #include "jobs/store/trial_store.h"
-#include "jobs/sweeps/sweep_reader.h"
+#include "jobs/sweeps/stored_sweeps.h"
 
 namespace esper::jobs {
 
@@ -19,7 +19,7 @@ class Sweeps {
   explicit Sweeps(JobStore& jobs);
 
   // What is stored of them: reports, the run files of their jobs.
-  SweepReader& reader() { return reader_; }
+  StoredSweeps& stored() { return stored_; }
 
   // Its jobs are there, held, when this returns; drive() reports them and lets them begin. `submission` is one that was
   // checked.
@@ -54,7 +54,7 @@ class Sweeps {
   JobStore& jobs_;
   SweepStore store_;
   TrialStore trials_;
-  SweepReader reader_;
+  StoredSweeps stored_;
   std::set<SweepId> due_;
   std::set<JobId> changed_;
 };

@@ -25,7 +25,7 @@ TEST_CASE("a sweep is expanded into jobs with names, run folders and run files o
   CHECK(job.needs.gpus == 1);
   CHECK(job.sweep == 1);
   CHECK(job.reason.empty());
-  const auto config = config::read_run_config_text(room.sweeps.reader().run_file_of(job), "run.yaml");
+  const auto config = config::read_run_config_text(room.sweeps.stored().run_file_of(job), "run.yaml");
   REQUIRE(config.problems.empty());
   CHECK(config.config.training.optimizer.lr == 0.2);
   CHECK(config.config.seed == 1);
@@ -47,7 +47,7 @@ TEST_CASE("a sweep of ten thousand jobs is stored and read") {
   const auto sweep = room.submit(text + "]\n");
   CHECK(sweep.jobs.at("held") == 10'000);
   CHECK(room.queued() == std::vector<JobId>{1, 2, 3});
-  CHECK(room.sweeps.reader().report(1).summary.rows.size() == 1000);
+  CHECK(room.sweeps.stored().report(1).summary.rows.size() == 1000);
 }
 
 TEST_CASE("a job needs the threads of its configuration, where these are a parameter of its sweep") {

@@ -28,7 +28,7 @@ struct SweepRoom {
   TemporaryFolder folder;
   JobStore jobs{open_database(folder / "jobs.db")};
   Sweeps sweeps{jobs};
-  SweepStore stored{jobs.database()};
+  SweepStore store{jobs.database()};
 
   SweepRecord submit(const std::string& text, SweepSubmission more = {}) {
     more.sweep = text;

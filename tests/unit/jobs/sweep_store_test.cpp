@@ -14,8 +14,8 @@ TEST_CASE("the newest sweeps are listed, each with the numbers of its jobs") {
   SweepRoom room;
   for (int count = 0; count < 3; ++count) room.submit(kGrid, {.hold = true});
   REQUIRE(room.sweeps.cancel(2, kAsked));
-  CHECK(room.stored.list(1000).size() == 3);
-  const auto listed = room.stored.list(2);
+  CHECK(room.store.list(1000).size() == 3);
+  const auto listed = room.store.list(2);
   REQUIRE(listed.size() == 2);
   CHECK(listed[0].id == 2);
   CHECK(listed[0].jobs == std::map<std::string, std::int64_t>{{"cancelled", 4}});

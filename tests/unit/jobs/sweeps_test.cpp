@@ -33,13 +33,13 @@ TEST_CASE("with halving a job is paused at its rung, goes on when it is among th
   room.end(3, 0.95);
   CHECK(room.queued() == std::vector<JobId>{3});
   CHECK(room.jobs.find(3)->epochs == 4);
-  CHECK(room.stored.find(1)->state == SweepState::kActive);
+  CHECK(room.store.find(1)->state == SweepState::kActive);
   room.end(3, 0.97);
   CHECK(room.queued().empty());
-  CHECK(room.stored.find(1)->state == SweepState::kEnded);
+  CHECK(room.store.find(1)->state == SweepState::kEnded);
   CHECK(room.state_of(3) == S::kSucceeded);
   for (const JobId id : {1, 2, 4}) CHECK(room.state_of(id) == S::kPaused);
-  const auto summary = room.sweeps.reader().report(1).summary;
+  const auto summary = room.sweeps.stored().report(1).summary;
   CHECK(summary.rows[0].configuration == 2);
   CHECK(summary.rows[0].epochs == 4);
   CHECK(summary.rows[0].mean == 0.97);
@@ -78,7 +78,7 @@ TEST_CASE("what a sweep leaves paused says so when it has ended, and trains to t
   CHECK(room.jobs.find(1)->ended_ms == 0);
   room.end(3, 0.97);
   CHECK(room.sweeps.drive(7).size() == 3);
-  REQUIRE(room.stored.find(1)->state == SweepState::kEnded);
+  REQUIRE(room.store.find(1)->state == SweepState::kEnded);
   for (const JobId id : {1, 2, 4}) {
     CHECK(room.state_of(id) == S::kPaused);
     CHECK(room.jobs.find(id)->ended_ms == 7);
@@ -98,12 +98,12 @@ TEST_CASE("what a sweep leaves paused says so when it has ended, and trains to t
   CHECK(room.queued() == std::vector<JobId>{1});
   CHECK(room.jobs.find(1)->epochs == 4);
   CHECK(room.jobs.find(1)->ended_ms == 0);
-  CHECK(room.stored.find(1)->state == SweepState::kActive);
+  CHECK(room.store.find(1)->state == SweepState::kActive);
   room.end(1, 0.99);
   CHECK(room.state_of(1) == S::kSucceeded);
   CHECK(room.queued().empty());
-  CHECK(room.stored.find(1)->state == SweepState::kEnded);
-  const auto summary = room.sweeps.reader().report(1).summary;
+  CHECK(room.store.find(1)->state == SweepState::kEnded);
+  const auto summary = room.sweeps.stored().report(1).summary;
   CHECK(summary.rows[0].configuration == 2);
   CHECK(summary.rows[0].mean == 0.97);
 
@@ -129,7 +129,7 @@ TEST_CASE("a job of a cancelled sweep that is retried stays at its rung, and tra
   CHECK(room.jobs.find(1)->epochs == 4);
   room.end(1, 0.6);
   CHECK(room.state_of(1) == S::kSucceeded);
-  CHECK(room.stored.find(1)->state == SweepState::kCancelled);
+  CHECK(room.store.find(1)->state == SweepState::kCancelled);
 }
 
 TEST_CASE("a job that its user paused as it reached its rung is not continued by its sweep") {
@@ -188,7 +188,7 @@ TEST_CASE("a job that its user let begin and held again is not begun by its swee
   room.end(4, 0.1);
   CHECK(room.queued().empty());
   CHECK(room.state_of(3) == S::kHeld);
-  CHECK(room.stored.find(1)->state == SweepState::kActive);
+  CHECK(room.store.find(1)->state == SweepState::kActive);
   room.act(3, JobAction::kResume);
   CHECK(room.queued() == std::vector<JobId>{3});
 }
@@ -234,7 +234,7 @@ TEST_CASE("cancelling a sweep cancels what waits and stops what runs") {
   CHECK(room.jobs.find(1)->purpose == StopPurpose::kCancel);
   for (const JobId id : {2, 3, 4}) CHECK(room.state_of(id) == S::kCancelled);
   CHECK(room.sweeps.drive(7).size() == 4);
-  CHECK(room.stored.find(1)->state == SweepState::kCancelled);
+  CHECK(room.store.find(1)->state == SweepState::kCancelled);
   CHECK(!room.sweeps.cancel(1, kAsked));
   CHECK(!room.sweeps.cancel(2, kAsked));
 }
@@ -270,14 +270,14 @@ TEST_CASE("a job that is retried makes its sweep active again") {
   REQUIRE(room.queued().size() == 1);
   room.end(1, 0, S::kFailed);
   room.sweeps.drive(7);
-  CHECK(room.stored.find(1)->state == SweepState::kEnded);
+  CHECK(room.store.find(1)->state == SweepState::kEnded);
   Job job = *room.jobs.find(1);
   job.state = S::kQueued;
   room.jobs.save(job);
   room.sweeps.touch(1);
   room.sweeps.drive(7);
-  CHECK(room.stored.find(1)->state == SweepState::kActive);
-  CHECK(room.stored.find(1)->ended_ms == 0);
+  CHECK(room.store.find(1)->state == SweepState::kActive);
+  CHECK(room.store.find(1)->ended_ms == 0);
 }
 
 }  // namespace esper::test::sweeps_test

@@ -17,9 +17,9 @@ namespace esper::jobs {
 
 // Methods are about a sweep that exists. They throw base::ConfigError where this version does not take the stored files
 // any more, missing_row() where a row of the sweep's was lost, and DatabaseError.
-class SweepReader {
+class StoredSweeps {
  public:
-  explicit SweepReader(Database& database) : sweeps_(database), trials_(database) {}
+  explicit StoredSweeps(Database& database) : sweeps_(database), trials_(database) {}
 
   std::shared_ptr<const LoadedSweep> load(SweepId id);
   // Of every configuration and seed, in their order.
