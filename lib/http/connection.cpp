@@ -50,12 +50,10 @@ void Connection::start() { wait_for_request(service_->options().limits.request);
 
 void Connection::close() {
   const auto self = shared_from_this();
-  const Stage before = std::exchange(stage_, Stage::kClosed);
-  if (before == Stage::kClosed) return;
+  if (std::exchange(stage_, Stage::kClosed) == Stage::kClosed) return;
   deadline_.cancel();
   ErrorCode ignored;
   socket_.close(ignored);
-  if (before == Stage::kStreaming) service_->stream_ended();
   service_->connection_ended(self);
 }
 
@@ -68,11 +66,7 @@ Connection::TimePoint Connection::evictable_since() const {
 }
 
 void Connection::close_after(base::Duration time) {
-  deadline_.expires_after(time);
-  deadline_.async_wait([self = shared_from_this()](const ErrorCode& error) {
-    // A wait that had already ended when the deadline was moved arrives here all the same.
-    if (!error && self->deadline_.expiry() <= std::chrono::steady_clock::now()) self->close();
-  });
+  deadline_.set(time, [self = shared_from_this()] { self->close(); });
 }
 
 void Connection::wait_for_request(base::Duration deadline) {
@@ -105,7 +99,7 @@ void Connection::read_header() {
 void Connection::check_header() {
   auto request = request_of(parser_->get(), entrance_.token.get());
   if (const auto* refusal = std::get_if<Refusal>(&request)) {
-    if (entrance_.token && refusal->status != 400) ++service_->counts().refused_access;
+    if (entrance_.token && refusal->status != 400) service_->count(&ServerCounts::refused_access);
     return refuse(refusal->status, refusal->reason);
   }
   is_admitted_ = true;
@@ -182,11 +176,12 @@ void Connection::linger() {
   if (error) return close();
   stage_ = Stage::kLingering;
   close_after(service_->options().limits.linger);
-  discard_input();
+  input_.clear();
+  discard_input(socket_, input_.prepare(kReadAtOnce), [self = shared_from_this()] { self->close(); });
 }
 
 void Connection::begin_stream(const Response& response) {
-  if (!service_->has_room_for_stream(is_local())) {
+  if (!service_->streams().has_room(is_local())) {
     return refuse(503, "too many event streams: at most " + std::to_string(service_->options().limits.streams) +
                            " at once; try again when one has ended");
   }
@@ -196,44 +191,8 @@ void Connection::begin_stream(const Response& response) {
   } catch (const base::Error& error) {
     return refuse(500, error.what());
   }
-  stage_ = Stage::kStreaming;
-  service_->stream_began();
-  waiting_ = std::move(head);
-  write_waiting();
-  discard_input();
-}
-
-void Connection::send_event_text(const std::string& text, std::uint64_t turn) {
-  if (stage_ != Stage::kStreaming) return;
-  if (std::exchange(turn_, turn) != turn) left_by_turn_before_ = waiting_.size();
-  const Limits& limits = service_->options().limits;
-  if (left_by_turn_before_ > limits.waiting_event_bytes || waiting_.size() + text.size() > limits.burst_event_bytes) {
-    ++service_->counts().dropped_streams;
-    return close();
-  }
-  waiting_ += text;
-  if (output_.empty()) write_waiting();
-}
-
-void Connection::write_waiting() {
-  output_ = std::exchange(waiting_, {});
-  close_after(service_->options().limits.write);
-  asio::async_write(socket_, asio::buffer(output_), [self = shared_from_this()](const ErrorCode& error, std::size_t) {
-    if (error || self->stage_ == Stage::kClosed) return self->close();
-    self->output_ = {};
-    if (!self->waiting_.empty()) return self->write_waiting();
-    self->deadline_.cancel();
-  });
-}
-
-// Until the client closes: nothing that it sends has a meaning any more.
-void Connection::discard_input() {
-  input_.clear();
-  socket_.async_read_some(input_.prepare(kReadAtOnce),
-                          [self = shared_from_this()](const ErrorCode& error, std::size_t) {
-                            if (error || self->stage_ == Stage::kClosed) return self->close();
-                            self->discard_input();
-                          });
+  service_->streams().begin(std::move(socket_), is_local(), std::move(head));
+  close();  // what is left: the socket is the stream's
 }
 
 }  // namespace esper::http

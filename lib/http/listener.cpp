@@ -67,7 +67,7 @@ void Listener::admit(Service& service, base::Descriptor accepted) {
   } else {
     const auto peer = peer_of(accepted.number());
     if (!peer || !service.options().admits(*peer)) {
-      ++service.counts().refused_peers;
+      service.count(&ServerCounts::refused_peers);
       return;
     }
     entrance.peer = *peer;

@@ -34,7 +34,7 @@ base::Expected<std::uint16_t> Server::listen_loopback(std::uint16_t port, const 
   return listening->port;
 }
 
-void Server::publish(const Event& event) { service_->publish(event); }
+void Server::publish(const Event& event) { service_->streams().publish(event); }
 void Server::close() { service_->close(); }
 ServerCounts Server::counts() const { return service_->counts(); }
 

@@ -2,31 +2,24 @@
 
 #include <sys/socket.h>
 
-#include <algorithm>
-#include <boost/asio/post.hpp>
 #include <exception>
 #include <utility>
 
 #include "http/connection.h"
-#include "http/event_text.h"
 #include "http/listener.h"
 #include "http/response_text.h"
 
 namespace esper::http {
 
 Service::Service(boost::asio::io_context& loop, Handler handler, ServerOptions options)
-    : loop_(loop), handler_(std::move(handler)), options_(std::move(options)), heartbeat_(loop) {}
+    : loop_(loop),
+      handler_(std::move(handler)),
+      options_(std::move(options)),
+      streams_(std::make_shared<EventStreams>(loop, options_.limits)) {}
 
 void Service::listen(base::Descriptor listening, std::shared_ptr<const std::string> token) {
   listeners_.push_back(std::make_shared<Listener>(weak_from_this(), loop_, std::move(listening), std::move(token)));
   listeners_.back()->start();
-}
-
-bool Service::has_room_for_stream(bool is_local) const {
-  const auto is_one = [&](const auto& connection) {
-    return connection->is_stream() && connection->is_local() == is_local;
-  };
-  return static_cast<std::size_t>(std::ranges::count_if(connections_, is_one)) < options_.limits.streams;
 }
 
 // Of those that came in the same way: closes the connection that has been idle for longest, where all are in use.
@@ -34,7 +27,7 @@ bool Service::make_room(bool is_local) {
   std::size_t count = 0;
   std::shared_ptr<Connection> evictable;
   for (const auto& connection : connections_) {
-    if (connection->is_local() != is_local || connection->is_stream()) continue;
+    if (connection->is_local() != is_local) continue;
     ++count;
     if (!evictable || connection->evictable_since() < evictable->evictable_since()) evictable = connection;
   }
@@ -64,7 +57,6 @@ void Service::adopt(base::Descriptor descriptor, Entrance entrance) {
   (void)descriptor.release();
   auto connection = std::make_shared<Connection>(shared_from_this(), std::move(socket), std::move(entrance));
   connections_.insert(connection);
-  counts_.open = connections_.size();
   connection->start();
 }
 
@@ -78,48 +70,14 @@ Response Service::answer(const Request& request) {
   }
 }
 
-void Service::stream_began() {
-  if (++counts_.streams == 1) schedule_heartbeat();
-}
+void Service::connection_ended(const std::shared_ptr<Connection>& connection) { connections_.erase(connection); }
 
-void Service::stream_ended() {
-  if (--counts_.streams == 0) heartbeat_.cancel();
-}
-
-void Service::connection_ended(const std::shared_ptr<Connection>& connection) {
-  connections_.erase(connection);
-  counts_.open = connections_.size();
-}
-
-void Service::publish(const Event& event) {
-  if (counts_.streams > 0) send_to_streams(event_text(event));
-}
-
-void Service::send_to_streams(const std::string& text) {
-  end_turn_later();
-  const auto connections = connections_;  // one that is dropped leaves the set
-  for (const auto& connection : connections) connection->send_event_text(text, turn_);
-}
-
-// After the handlers that are to run now, among them those of writes that went through.
-void Service::end_turn_later() {
-  if (std::exchange(is_turn_over_later_, true)) return;
-  boost::asio::post(loop_, [self = weak_from_this()] {
-    const auto service = self.lock();
-    if (!service) return;
-    service->is_turn_over_later_ = false;
-    ++service->turn_;
-  });
-}
-
-void Service::schedule_heartbeat() {
-  heartbeat_.expires_after(options_.limits.heartbeat);
-  heartbeat_.async_wait([self = weak_from_this()](const boost::system::error_code& error) {
-    const auto service = self.lock();
-    if (error || !service || service->counts_.streams == 0) return;
-    service->send_to_streams(std::string(kHeartbeat));
-    if (service->counts_.streams > 0) service->schedule_heartbeat();
-  });
+ServerCounts Service::counts() const {
+  ServerCounts counts = counts_;
+  counts.streams = streams_->count();
+  counts.open = connections_.size() + counts.streams;
+  counts.dropped_streams = streams_->dropped();
+  return counts;
 }
 
 void Service::close() {
@@ -128,7 +86,7 @@ void Service::close() {
   for (const auto& listener : listeners_) listener->close();
   listeners_.clear();
   while (!connections_.empty()) (*connections_.begin())->close();
-  heartbeat_.cancel();
+  streams_->close();
 }
 
 }  // namespace esper::http

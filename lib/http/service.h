@@ -1,16 +1,15 @@
 #pragma once
-// What a server's connections share: the handler, the limits, who is connected. On the loop's thread. Only for this
-// room's .cpp files: it includes Boost.
+// What a server's connections share: the handler, the limits, the counts, who is connected. On the loop's thread. Only
+// for this room's .cpp files: it includes Boost.
 
-#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <cstdint>
+#include <cstddef>
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "http/event_streams.h"
 #include "http/listening_socket.h"
 #include "http/server.h"
 
@@ -18,8 +17,6 @@ namespace esper::http {
 
 class Connection;
 class Listener;
-
-using Socket = boost::asio::generic::stream_protocol::socket;
 
 // How a client came in.
 struct Entrance {
@@ -37,33 +34,27 @@ class Service : public std::enable_shared_from_this<Service> {
   void adopt(base::Descriptor descriptor, Entrance entrance);
   // Asks the handler; what it throws becomes a response.
   Response answer(const Request& request);
-  bool has_room_for_stream(bool is_local) const;
-  void stream_began();
-  void stream_ended();
   void connection_ended(const std::shared_ptr<Connection>& connection);
-  void publish(const Event& event);
   void close();
 
   boost::asio::io_context& loop() { return loop_; }
   const ServerOptions& options() const { return options_; }
-  ServerCounts& counts() { return counts_; }
+  EventStreams& streams() { return *streams_; }
+  // One more of what the server counts since it began.
+  void count(std::size_t ServerCounts::* what) { ++(counts_.*what); }
+  ServerCounts counts() const;
 
  private:
   bool make_room(bool is_local);
-  void send_to_streams(const std::string& text);
-  void end_turn_later();
-  void schedule_heartbeat();
 
   boost::asio::io_context& loop_;
   Handler handler_;
   ServerOptions options_;
-  ServerCounts counts_;
+  ServerCounts counts_;  // but for what is open now, and the streams
   std::vector<std::shared_ptr<Listener>> listeners_;
   std::vector<SocketFile> socket_files_;
   std::set<std::shared_ptr<Connection>> connections_;
-  boost::asio::steady_timer heartbeat_;
-  std::uint64_t turn_ = 1;  // of the loop, as far as events are published in it
-  bool is_turn_over_later_ = false;
+  std::shared_ptr<EventStreams> streams_;
   bool is_closed_ = false;
 };
 

@@ -11,7 +11,7 @@
 #include "esper/queue/daemon_client.h"
 #include "esper/queue/sweep_text.h"
 #include "esper/run_options.h"
-#include "jobs/sweeps/sweeps.h"
+#include "jobs/sweeps/sweep_report.h"
 #include "nissa/log.h"
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"

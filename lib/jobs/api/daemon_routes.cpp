@@ -11,13 +11,13 @@ void DaemonRoutes::add_to(Router& router) {
   using http::Request;
   router.add("GET", "/v1/daemon", [this](const Request&, std::int64_t) { return status(); });
   router.add("POST", "/v1/daemon/drain", [this](const Request& request, std::int64_t) {
-    store_.note(asked_now(uid_of(request), "drain"), std::nullopt);
+    add_to_audit(store_.database(), asked_now(uid_of(request), "drain"), std::nullopt);
     queue_.drain();
     callbacks_.drained();
     return status();
   });
   router.add("POST", "/v1/daemon/stop", [this](const Request& request, std::int64_t) {
-    store_.note(asked_now(uid_of(request), "stop"), std::nullopt);
+    add_to_audit(store_.database(), asked_now(uid_of(request), "stop"), std::nullopt);
     callbacks_.stop();
     return status();
   });

@@ -56,7 +56,7 @@ Response EditRoutes::edit(const Request& request, JobId id) {
   if (const std::string mistakes = mistakes_in(*change); !mistakes.empty()) return refusal(400, mistakes);
   const auto job = store_.find(id);
   if (!job) return no_such_job(id);
-  if (change->config && queue_.run_file_of(*job) != change->config_before)
+  if (change->config && queue_.forecasts().run_file_of(*job) != change->config_before)
     return refusal(412, fmt::format("the run file of job {} was changed meanwhile; read it again and repeat", id));
   const auto edited = queue_.edit(id, *change, uid_of(request));
   return edited ? json_response(base::to_json(*edited)) : refusal(409, edited.error());
@@ -100,11 +100,11 @@ Response EditRoutes::set_in_run(const Job& job, const std::vector<std::string>& 
   std::string path;
   if (!changes.empty()) {
     // The line comes first: a full disk or a kill then leaves no change without one.
-    store_.note(asked_now(uid, "set", base::joined(assignments, " ")), job.id);
+    add_to_audit(store_.database(), asked_now(uid, "set", base::joined(assignments, " ")), job.id);
     try {
       path = history::publish_request(files, job.run_dir, history::settings_of(changes), kLockPatience).path;
     } catch (const base::Error& error) {
-      store_.note(asked_now(uid, "set", fmt::format("not done: {}", error.what())), job.id);
+      add_to_audit(store_.database(), asked_now(uid, "set", fmt::format("not done: {}", error.what())), job.id);
       throw;
     }
   }

@@ -130,7 +130,7 @@ Response JobRoutes::show(JobId id) {
 Response JobRoutes::config(JobId id) {
   const auto job = store_.find(id);
   if (!job) return no_such_job(id);
-  return {.content_type = "application/yaml", .body = queue_.run_file_of(*job)};
+  return {.content_type = "application/yaml", .body = queue_.forecasts().run_file_of(*job)};
 }
 
 Response JobRoutes::act(const Request& request, JobId id, JobAction action) {

@@ -4,14 +4,14 @@
 
 #include "jobs/api/responses.h"
 #include "jobs/api/submission_check.h"
-#include "jobs/store/sweep_store.h"
-#include "sweep/summary_json.h"
 
 namespace esper::jobs {
 namespace {
 
 using http::Request;
 using http::Response;
+
+constexpr std::int64_t kMostSweepsListed = 1000;  // where nobody asks for more
 
 Response no_such_sweep(SweepId id) { return refusal(404, fmt::format("there is no sweep {}", id)); }
 
@@ -33,14 +33,13 @@ Response SweepRoutes::submit(const Request& request) {
   if (!submission) return refusal(400, submission.error());
   // One that is repeated is answered with what it made, whatever has become of its folder since.
   if (!submission->token.empty()) {
-    if (const auto made = SweepStore(store_).find_token(submission->token))
-      return json_response(base::to_json(*made), 201);
+    if (const auto made = store_.find_token(submission->token)) return json_response(base::to_json(*made), 201);
   }
   if (const std::string mistakes = mistakes_in(*submission); !mistakes.empty()) return refusal(400, mistakes);
   // With the run file as it is: each of its jobs is forecast by itself before it begins.
   Submission job{.config = submission->run_file, .folder = submission->folder, .runs_dir = submission->runs_dir};
   job.needs.gpus = submission->gpus;
-  if (const std::string why = queue_.why_never(job); !why.empty()) return refusal(400, why);
+  if (const auto admitted = queue_.forecasts().admit(job); !admitted) return refusal(400, admitted.error());
   const auto made = sweeps_.submit(*submission, asked_now(uid_of(request), "submit sweep"));
   queue_.schedule();
   return json_response(base::to_json(made), 201);
@@ -54,22 +53,22 @@ Response SweepRoutes::list(const Request& request) {
     if (!number) return refusal(400, number.error());
     most = *number;
   }
-  return json_response({{"sweeps", base::to_json(sweeps_.list(most))}});
+  return json_response({{"sweeps", base::to_json(store_.list(most))}});
 }
 
 Response SweepRoutes::show(SweepId id) {
-  if (!sweeps_.find(id)) return no_such_sweep(id);
-  return json_response(base::to_json(sweeps_.report(id)));
+  if (!store_.find(id)) return no_such_sweep(id);
+  return json_response(base::to_json(sweeps_.stored().report(id)));
 }
 
 Response SweepRoutes::best(SweepId id) {
-  if (!sweeps_.find(id)) return no_such_sweep(id);
-  const auto best = sweeps_.best(id);
+  if (!store_.find(id)) return no_such_sweep(id);
+  const auto best = sweeps_.stored().best(id);
   return best ? json_response(base::to_json(*best)) : refusal(409, best.error());
 }
 
 Response SweepRoutes::act(const Request& request, SweepId id, Action action, const std::string& what) {
-  if (!sweeps_.find(id)) return no_such_sweep(id);
+  if (!store_.find(id)) return no_such_sweep(id);
   const auto sweep = (sweeps_.*action)(id, asked_now(uid_of(request), what));
   if (!sweep) return refusal(409, sweep.error());
   queue_.schedule();

@@ -3,13 +3,15 @@
 
 #include "jobs/api/router.h"
 #include "jobs/queue/queue.h"
+#include "jobs/store/sweep_store.h"
 #include "jobs/sweeps/sweeps.h"
 
 namespace esper::jobs {
 
 class SweepRoutes {
  public:
-  SweepRoutes(JobStore& store, Sweeps& sweeps, Queue& queue) : store_(store), sweeps_(sweeps), queue_(queue) {}
+  SweepRoutes(JobStore& store, Sweeps& sweeps, Queue& queue)
+      : store_(store.database()), sweeps_(sweeps), queue_(queue) {}
 
   // The router must not outlive this object.
   void add_to(Router& router);
@@ -22,7 +24,7 @@ class SweepRoutes {
   using Action = base::Expected<SweepRecord> (Sweeps::*)(SweepId, const Asked&);
   http::Response act(const http::Request& request, SweepId id, Action action, const std::string& what);
 
-  JobStore& store_;
+  SweepStore store_;
   Sweeps& sweeps_;
   Queue& queue_;
 };

@@ -1,5 +1,7 @@
 #include "jobs/database/database.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/signal_point.h"
 
 namespace esper::jobs {
@@ -48,6 +50,10 @@ Statement& Statement::bind_nothing() {
   return *this;
 }
 
+Statement& Statement::bind(std::optional<std::int64_t> value) { return value ? bind(*value) : bind_nothing(); }
+
+Statement& Statement::bind_unless_empty(std::string_view value) { return value.empty() ? bind_nothing() : bind(value); }
+
 bool Statement::step() {
   const int code = sqlite3_step(statement_.get());
   if (code != SQLITE_ROW && code != SQLITE_DONE) fail_with(connection_, "database: cannot carry out a statement", code);
@@ -78,6 +84,8 @@ std::vector<std::int64_t> integers_in(Statement& rows) {
   while (rows.step()) numbers.push_back(rows.integer(0));
   return numbers;
 }
+
+std::string integers_json(const std::vector<std::int64_t>& integers) { return nlohmann::json(integers).dump(); }
 
 Database::Database(const std::string& path) {
   sqlite3* made = nullptr;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,7 +34,9 @@ class Statement {
   Statement& bind(std::string_view value);
   // One that is not a number is stored as nothing.
   Statement& bind_real(double value);
-  Statement& bind_nothing();
+  // None is stored as nothing, as an empty text is by the next one.
+  Statement& bind(std::optional<std::int64_t> value);
+  Statement& bind_unless_empty(std::string_view value);
   // True: there is a row to read.
   bool step();
   // To the end; for statements without rows. Then parameters can be bound anew, from the first.
@@ -51,6 +54,7 @@ class Statement {
     void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
   };
   void check(int code, const char* what) const;
+  Statement& bind_nothing();
 
   sqlite3* connection_;
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
@@ -59,6 +63,8 @@ class Statement {
 
 // The first column of all rows that are left.
 std::vector<std::int64_t> integers_in(Statement& rows);
+// For json_each(): thousands of integers in one parameter.
+std::string integers_json(const std::vector<std::int64_t>& integers);
 
 class Database {
  public:

@@ -4,17 +4,16 @@
 // then not written.
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <map>
-#include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "base/expected.h"
 #include "jobs/job/job_actions.h"
 #include "jobs/job/job_change.h"
+#include "jobs/queue/adoption.h"
+#include "jobs/queue/retried_task.h"
 #include "jobs/queue/scheduler.h"
+#include "jobs/queue/unsettled_ends.h"
 #include "jobs/store/dependencies.h"
 
 namespace esper::jobs {
@@ -35,8 +34,6 @@ class Queue {
   // Its configuration has no mistakes. One job, or one for each of its seeds. Fails with the reason where it could
   // never begin here.
   base::Expected<std::vector<Job>> submit(const Submission& submission, std::int64_t uid);
-  // Why such a job could never begin here; empty: it can.
-  std::string why_never(const Submission& submission) const;
   // Fails with the reason where the job's state does not allow it.
   base::Expected<Job> act(JobId id, JobAction action, std::int64_t uid);
   // Fails as JobStore::edit().
@@ -48,39 +45,25 @@ class Queue {
   std::string waiting_reason(const Job& job) const;
   // The same for many jobs, with one `unfinished` for all.
   std::string waiting_reason(const Job& job, UnfinishedJobs& unfinished) const;
-  // What the job trains with, as RunForecasts::run_file_of().
-  std::string run_file_of(const Job& job) const { return scheduler_.forecasts().run_file_of(job); }
+  // Whether a submission could ever begin here, and what jobs train with.
+  const RunForecasts& forecasts() const { return scheduler_.forecasts(); }
   // Looks for what can begin and what is to stop, once for all that happened in this turn of the loop.
-  void schedule();
+  void schedule() { look_.request(); }
 
  private:
   void look();
-  void look_or_put_off();
-  void look_after_failure();
-  void settle_ends();
-  void settle_end(JobId id, const AttemptEnd& seen);
   void drive_sweeps();
-  void adopt(const Job& job);
-  void adopt_rest();
-  base::Expected<std::optional<Job>> forecast_after(const Job& job, const JobChange& change) const;
-  AttemptEnd after_failed_starts(const Job& job, AttemptEnd end) const;
-  base::Duration delay_after(const Job& job, const AttemptEnd& end);
   void ended(JobId id, const AttemptEnd& end);
 
-  boost::asio::io_context& loop_;
   JobStore& store_;
   Sweeps& sweeps_;
-  const RestartRules restarts_;
   JobUpdates updates_;
   Attempts attempts_;
   Scheduler scheduler_;
-  std::map<JobId, AttemptEnd> ends_;             // that are not in the database yet
-  std::map<JobId, std::int64_t> failed_starts_;  // in a row
-  std::set<JobId> not_adopted_;                  // whose folder cannot be used yet
-  std::set<JobId> unread_results_;               // of trials whose ends are not in the database therefore
-  boost::asio::steady_timer adopt_again_, look_again_;
-  std::string database_failure_;  // of the last look; empty: none
-  bool is_draining_ = false, is_look_due_ = false;
+  UnsettledEnds ends_;
+  Adoption adoption_;
+  RetriedTask look_;
+  bool is_draining_ = false;
 };
 
 }  // namespace esper::jobs

@@ -18,10 +18,9 @@ Submission submission_of(const Job& job, const std::string& run_file) {
   return submission;
 }
 
-base::Expected<Job> with_forecast_of(const base::Expected<Submission>& submission, Job job) {
-  if (!submission) return base::failure(submission.error());
-  job.needs = submission->needs;
-  job.forecast = submission->forecast;
+Job with_forecast_of(const Submission& submission, Job job) {
+  job.needs = submission.needs;
+  job.forecast = submission.forecast;
   return job;
 }
 
@@ -38,8 +37,12 @@ base::Expected<Submission> RunForecasts::admit(const Submission& submission) con
                      observer_.whole_disk(run_dir));
 }
 
-base::Expected<Job> RunForecasts::admit(Job job, const std::string& run_file) const {
-  return with_forecast_of(admit(submission_of(job, run_file)), std::move(job));
+base::Expected<std::optional<Job>> RunForecasts::after_change(const Job& job, const JobChange& change) const {
+  if (!changes_forecast(change) || !why_not(job, change).empty()) return std::optional<Job>();
+  Job after = changed(job, change);
+  const auto admitted = admit(submission_of(after, change.config ? *change.config : run_file_of(job)));
+  if (!admitted) return base::failure(admitted.error());
+  return std::optional(with_forecast_of(*admitted, std::move(after)));
 }
 
 bool RunForecasts::is_missing(const Job& job) { return job.forecast == config::RunForecast{}; }
@@ -48,7 +51,8 @@ base::Expected<Job> RunForecasts::forecast(Job job, const std::string& run_file)
   const config::RunConfig& config = read_run_file(run_file).config;
   const auto forecast =
       with_forecast(submission_of(job, run_file), config, run_inputs(config, job.folder), observer_.capacity());
-  return with_forecast_of(forecast, std::move(job));
+  if (!forecast) return base::failure(forecast.error());
+  return with_forecast_of(*forecast, std::move(job));
 }
 
 }  // namespace esper::jobs

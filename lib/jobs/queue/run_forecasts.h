@@ -1,25 +1,28 @@
 #pragma once
 // What the run of a job is forecast to take of this machine. On the loop's thread.
 
+#include <optional>
 #include <string>
 
 #include "base/expected.h"
+#include "jobs/job/job_change.h"
 #include "jobs/schedule/observation.h"
 #include "jobs/store/job_store.h"
-#include "jobs/sweeps/sweeps.h"
+#include "jobs/sweeps/stored_sweeps.h"
 
 namespace esper::jobs {
 
 class RunForecasts {
  public:
-  RunForecasts(JobStore& store, Sweeps& sweeps, const Observer& observer)
+  RunForecasts(JobStore& store, StoredSweeps& sweeps, const Observer& observer)
       : store_(store), sweeps_(sweeps), observer_(observer) {}
 
   // The submission with its forecast and its GPUs. Its configuration has no mistakes. Fails with the reason where it
   // could never begin here.
   base::Expected<Submission> admit(const Submission& submission) const;
-  // The same for a job that changes.
-  base::Expected<Job> admit(Job job, const std::string& run_file) const;
+  // The job with the needs and the forecast that the change gives it; nothing where it changes neither, or is not
+  // allowed. Fails where it could never begin again here.
+  base::Expected<std::optional<Job>> after_change(const Job& job, const JobChange& change) const;
   // For a job that has no forecast yet: trials of a sweep, and jobs of an earlier version's database. What is too large
   // for this machine is no failure: the job waits, for the next daemon may have more.
   static bool is_missing(const Job& job);
@@ -30,7 +33,7 @@ class RunForecasts {
 
  private:
   JobStore& store_;
-  Sweeps& sweeps_;
+  StoredSweeps& sweeps_;
   const Observer& observer_;
 };
 

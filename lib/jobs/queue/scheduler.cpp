@@ -25,7 +25,7 @@ AttemptEnd failed_start(int error, const std::string& text) {
 
 }  // namespace
 
-Scheduler::Scheduler(boost::asio::io_context& loop, JobStore& store, Sweeps& sweeps, JobUpdates& updates,
+Scheduler::Scheduler(boost::asio::io_context& loop, JobStore& store, StoredSweeps& sweeps, JobUpdates& updates,
                      Attempts& attempts, Setup setup, Callbacks callbacks)
     : store_(store),
       updates_(updates),
@@ -138,13 +138,13 @@ void Scheduler::place_jobs(const std::vector<Job>& ready, const std::vector<Job>
 void Scheduler::make_room(const Placement& placement, const std::vector<Job>& ready, const std::vector<Job>& active) {
   made_room_.keep(ready);
   for (const JobId id : placement.yields) {
-    if (made_room_.add(id, placement.yields_for)) stop(*std::ranges::find(active, id, &Job::id), StopPurpose::kYield);
+    if (made_room_.add(id, placement.yields_for)) yield(*std::ranges::find(active, id, &Job::id));
   }
 }
 
-void Scheduler::stop(Job job, StopPurpose purpose) {
+void Scheduler::yield(Job job) {
   job.state = S::kStopping;
-  job.purpose = purpose;
+  job.purpose = StopPurpose::kYield;
   updates_.save(job);
   attempts_.stop(job.id);
 }

@@ -28,13 +28,11 @@ class Scheduler {
     std::function<void()> look_again;                     // there may be something to do
     std::function<void(JobId, const AttemptEnd&)> ended;  // an attempt ended before it began
   };
-  Scheduler(boost::asio::io_context& loop, JobStore& store, Sweeps& sweeps, JobUpdates& updates, Attempts& attempts,
-            Setup setup, Callbacks callbacks);
+  Scheduler(boost::asio::io_context& loop, JobStore& store, StoredSweeps& sweeps, JobUpdates& updates,
+            Attempts& attempts, Setup setup, Callbacks callbacks);
 
   // Throws DatabaseError; what was decided and not written is decided again by the next call.
   void look();
-  // For those that are to be stopped, with what for.
-  void stop(Job job, StopPurpose purpose);
   void delay(const Job& job, base::Duration delay) { delays_.add(job.id, delay); }
   const RunForecasts& forecasts() const { return forecasts_; }
   // Why a queued job does not run now; empty: nothing known.
@@ -49,6 +47,7 @@ class Scheduler {
   void make_room(const Placement& placement, const std::vector<Job>& ready, const std::vector<Job>& active);
   void place_jobs(const std::vector<Job>& ready, const std::vector<Job>& active);
   void start(Job job, const std::vector<std::int64_t>& gpus);
+  void yield(Job job);
 
   JobStore& store_;
   JobUpdates& updates_;

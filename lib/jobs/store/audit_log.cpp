@@ -18,13 +18,7 @@ void add_to_audit(Database& database, const Asked& asked, std::optional<JobId> j
   auto row = database.prepare(
       "INSERT INTO audit (at_ms, uid, what, details, job, state) VALUES (?1, ?2, ?3, ?4, ?5, "
       "coalesce((SELECT state FROM jobs WHERE id = ?5), ''))");
-  row.bind(asked.at_ms).bind(asked.uid).bind(asked.what).bind(asked.details);
-  if (job) {
-    row.bind(*job);
-  } else {
-    row.bind_nothing();
-  }
-  row.run();
+  row.bind(asked.at_ms).bind(asked.uid).bind(asked.what).bind(asked.details).bind(job).run();
 }
 
 std::vector<AuditLine> read_audit(Database& database, std::optional<std::int64_t> after, std::int64_t most) {

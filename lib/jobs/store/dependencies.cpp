@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
@@ -15,9 +14,6 @@ namespace {
 constexpr std::string_view kUnsuccessful =
     "(first.state IN ('failed', 'cancelled', 'diverged') OR (first.state = 'paused' AND first.ended_ms > 0))";
 
-// For json_each(): thousands of ids in one statement.
-std::string ids_json(const std::vector<JobId>& ids) { return nlohmann::json(ids).dump(); }
-
 std::optional<JobId> first_id(Statement& row) { return row.step() ? std::optional(row.integer(0)) : std::nullopt; }
 
 // One of these that does not exist.
@@ -25,7 +21,7 @@ std::optional<JobId> unknown_among(Database& database, const std::vector<JobId>&
   auto row = database.prepare(
       "SELECT given.value FROM json_each(?) AS given WHERE NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = given.value) "
       "LIMIT 1");
-  row.bind(ids_json(jobs));
+  row.bind(integers_json(jobs));
   return first_id(row);
 }
 
@@ -35,7 +31,7 @@ std::optional<JobId> later_among(Database& database, const std::vector<JobId>& j
       "WITH RECURSIVE later (id) AS (SELECT job FROM dependencies WHERE after = ?1 UNION "
       "SELECT dependencies.job FROM dependencies JOIN later ON dependencies.after = later.id) "
       "SELECT given.value FROM json_each(?2) AS given WHERE given.value IN (SELECT later.id FROM later) LIMIT 1");
-  row.bind(first).bind(ids_json(jobs));
+  row.bind(first).bind(integers_json(jobs));
   return first_id(row);
 }
 
@@ -59,7 +55,7 @@ void set_dependencies(Database& database, JobId job, const std::vector<JobId>& a
   if (!after.empty()) {
     database.prepare("INSERT OR IGNORE INTO dependencies (job, after) SELECT ?1, value FROM json_each(?2)")
         .bind(job)
-        .bind(ids_json(after))
+        .bind(integers_json(after))
         .run();
   }
   database

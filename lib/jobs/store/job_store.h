@@ -11,16 +11,13 @@
 #include <vector>
 
 #include "base/expected.h"
-#include "base/text/problem.h"
 #include "jobs/database/database.h"
 #include "jobs/job/job.h"
 #include "jobs/job/job_change.h"
 #include "jobs/store/audit_log.h"
+#include "jobs/store/job_rows.h"
 
 namespace esper::jobs {
-
-// How much of each job is read. A forecast takes as long as all the rest.
-enum class JobParts { kAll, kWithoutForecast };
 
 // Which jobs a list has where there are more than it may have, and how it orders them.
 enum class JobOrder {
@@ -42,10 +39,6 @@ struct JobFilter {
   JobOrder order = JobOrder::kNewest;
   JobParts parts = JobParts::kAll;
 };
-
-// For a row that what is stored needs, "the run file of job 3": a database that was saved by hand after damage may lack
-// some. What needs it cannot go on, and all else can.
-base::ConfigError missing_row(const std::string& what);
 
 class JobStore {
  public:
@@ -70,7 +63,7 @@ class JobStore {
   std::int64_t count(JobState state) const;
   // All that have not ended.
   std::vector<std::pair<JobId, JobState>> unfinished();
-  // The run file of a job that is of no sweep. Throws base::ConfigError where it was lost: missing_row().
+  // The run file of a job that is of no sweep. Throws missing_row() where it was lost.
   std::string config_of(JobId id);
   // All but the run file. ESPER_CHECK: the state may follow the one that is stored (job_states.h). `asked`: the
   // line that it gets in the audit log.
@@ -78,18 +71,9 @@ class JobStore {
   // All of the change or nothing, with one line in the audit log. Fails where the job's state does not allow it
   // (job_change.h), and where the job would come after itself.
   base::Expected<Job> edit(JobId id, const JobChange& change, const Asked& asked);
-  // A line in the audit log, for what no other method asks for. `job`: none where it is about none.
-  void note(const Asked& asked, std::optional<JobId> job) { add_to_audit(database_, asked, job); }
   Database& database() { return database_; }
 
  private:
-  std::vector<Job> read_all(Statement& rows, JobParts parts = JobParts::kAll);
-  std::optional<JobId> known(const std::string& token);
-  // In a transaction of the caller's.
-  base::Expected<JobId> add(const Submission& submission, const Asked& asked);
-  JobId insert(const Submission& submission, const Asked& asked);
-  void update(const Job& job);
-
   mutable Database database_;  // reading prepares statements
 };
 

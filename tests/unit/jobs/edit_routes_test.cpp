@@ -284,7 +284,7 @@ TEST_CASE("a change of a live run that cannot be written to the audit log is not
   const std::string run = routes.live_run();
   routes.store.database().run("PRAGMA max_page_count = 1");  // no more than it has
   const auto fill = [&] {
-    for (int i = 0; i < 10'000; ++i) routes.store.note({.what = "x"}, std::nullopt);
+    for (int i = 0; i < 10'000; ++i) add_to_audit(routes.store.database(), {.what = "x"}, std::nullopt);
   };
   REQUIRE_THROWS_AS(fill(), DatabaseError);
   CHECK_THROWS_AS(routes.set_rate("0.0125"), DatabaseError);

@@ -265,7 +265,7 @@ TEST_CASE("a trial whose result cannot be read now ends when it can, and keeps n
   room.queue.schedule();
   room.run();
   CHECK(room.state_of(1) == JobState::kSucceeded);
-  CHECK(SweepStore(room.store).trial_of(1)->results == std::vector{0.75});
+  CHECK(TrialStore(room.store.database()).find(1)->results == std::vector{0.75});
 }
 
 TEST_CASE("a job after a trial fails as soon as the trial's sweep is cancelled") {

@@ -1,147 +1,19 @@
 #include "jobs/sweeps/sweeps.h"
 
-#include <fmt/core.h>
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
-#include "base/file_system.h"
-#include "config/loading/load.h"
-#include "jobs/database/schema.h"
-#include "jobs/job/job_actions.h"
-#include "support/faults/no_more_files.h"
-#include "support/temporary_folder.h"
+#include "sweep_room.h"
 
 namespace esper::test::sweeps_test {
 
 using namespace esper;
 using namespace esper::jobs;
+using namespace sweep_room;
 using Catch::Matchers::ContainsSubstring;
-
-namespace {
-
 using S = JobState;
-
-const std::string kGrid =
-    "name: rates\nconfig: run.yaml\nseeds: [1, 2]\nparameters: {training.optimizer.lr: [0.1, 0.2]}\n";
-const std::string kHalving =
-    "name: halved\nconfig: run.yaml\nmethod: halving\nsamples: 4\nhalving: {min_epochs: 1, factor: 2, max_epochs: 4}\n"
-    "parameters: {training.optimizer.lr: {min: 0.1, max: 0.2}}\n";
-const Asked kAsked{.at_ms = 1'700'000'000'000, .uid = 1000, .what = "submit sweep"};
-
-struct SweepRoom {
-  test::TemporaryFolder folder;
-  JobStore jobs{open_database(folder / "jobs.db")};
-  Sweeps sweeps{jobs};
-
-  SweepRecord submit(const std::string& text, SweepSubmission more = {}) {
-    more.sweep = text;
-    more.run_file = "epochs: 9\nhost: {kind: mlp}\n";
-    more.folder = folder.path();
-    more.runs_dir = folder / "runs";
-    return sweeps.submit(more, kAsked);
-  }
-  std::vector<JobId> queued() {
-    sweeps.drive(7);
-    std::vector<JobId> ids;
-    for (const Job& job : jobs.list({.states = {S::kQueued}})) ids.push_back(job.id);
-    return ids;
-  }
-  Job started(JobId id) {
-    Job job = *jobs.find(id);
-    for (const S state : {S::kStarting, S::kRunning}) {
-      job.state = state;
-      jobs.save(job);
-    }
-    return job;
-  }
-  // As Queue::finish(), after a training that came to this figure.
-  void end(JobId id, double accuracy, S state = S::kSucceeded) {
-    const Job job = started(id);
-    write_summary(job, "done", job.epochs, accuracy);
-    save_end(job, state);
-  }
-  static void write_summary(const Job& job, const char* status, std::int64_t epochs, double accuracy) {
-    std::filesystem::create_directories(job.run_dir);
-    const nlohmann::json summary{{"status", status}, {"epochs", epochs}, {"validation", {{"accuracy", accuracy}}}};
-    std::ofstream(job.run_dir + "/summary.json") << summary.dump();
-  }
-  void save_end(Job job, S state = S::kSucceeded) {
-    job.state = state;
-    job.ended_ms = 9;
-    sweeps.save_end(job, StopPurpose::kNone, {});
-  }
-  // As Queue::act(), at the request of a user.
-  void act(JobId id, JobAction action) {
-    const auto job = after_action(*jobs.find(id), action, 8);
-    REQUIRE(job);
-    jobs.save(*job);
-    sweeps.touch(job->sweep);
-  }
-  // A running job that its user pauses: it ends in this state.
-  void pause(JobId id, S state) {
-    Job job = *jobs.find(id);
-    job.state = S::kStopping;
-    job.purpose = StopPurpose::kPause;
-    jobs.save(job);
-    job.state = state;
-    job.purpose = StopPurpose::kNone;
-    sweeps.save_end(job, StopPurpose::kPause, {});
-  }
-  S state_of(JobId id) { return jobs.find(id)->state; }
-};
-
-}  // namespace
-
-TEST_CASE("a sweep is expanded into jobs with names, run folders and run files of their own") {
-  SweepRoom room;
-  const auto sweep = room.submit(kGrid, {.priority = 3, .gpus = 1});
-  CHECK(sweep.id == 1);
-  CHECK(sweep.jobs == std::map<std::string, std::int64_t>{{"held", 4}});
-  CHECK(room.queued() == std::vector<JobId>{1, 2, 3, 4});
-  const Job job = *room.jobs.find(3);
-  CHECK(job.name == "rates-1-seed-1");
-  CHECK(job.run_dir == sweep.run_dir + "/0001-seed-1");
-  CHECK(job.priority == 3);
-  CHECK(job.needs.gpus == 1);
-  CHECK(job.sweep == 1);
-  CHECK(job.reason.empty());
-  const auto config = config::read_run_config_text(room.sweeps.run_file_of(job), "run.yaml");
-  REQUIRE(config.problems.empty());
-  CHECK(config.config.training.optimizer.lr == 0.2);
-  CHECK(config.config.seed == 1);
-  CHECK(config.config.epochs == 9);
-}
-
-TEST_CASE("results are stored with the ends of jobs, and the table has their means") {
-  SweepRoom room;
-  room.submit(kGrid);
-  REQUIRE(room.queued().size() == 4);
-  room.end(1, 0.5);
-  CHECK(!room.sweeps.best(1));
-  room.end(2, 0.7);
-  room.end(3, 0.8);
-  room.end(4, 0.9);
-  std::filesystem::remove_all(room.folder / "runs");
-  const auto report = room.sweeps.report(1);
-  REQUIRE(report.summary.rows.size() == 2);
-  CHECK(report.summary.rows[0].configuration == 1);
-  CHECK(report.summary.rows[0].mean == (0.8 + 0.9) / 2);
-  CHECK(report.summary.rows[1].mean == (0.5 + 0.7) / 2);
-  CHECK(report.sweep.state == SweepState::kActive);
-  room.sweeps.drive(77);
-  CHECK(room.sweeps.find(1)->state == SweepState::kEnded);
-  CHECK(room.sweeps.find(1)->ended_ms == 77);
-  const auto best = room.sweeps.best(1);
-  REQUIRE(best);
-  CHECK(best->configuration == 1);
-  CHECK(config::read_run_config_text(best->config, "best").config.training.optimizer.lr == 0.2);
-}
 
 TEST_CASE("with halving a job is paused at its rung, goes on when it is among the best, and ends at the last") {
   SweepRoom room;
@@ -161,13 +33,13 @@ TEST_CASE("with halving a job is paused at its rung, goes on when it is among th
   room.end(3, 0.95);
   CHECK(room.queued() == std::vector<JobId>{3});
   CHECK(room.jobs.find(3)->epochs == 4);
-  CHECK(room.sweeps.find(1)->state == SweepState::kActive);
+  CHECK(room.store.find(1)->state == SweepState::kActive);
   room.end(3, 0.97);
   CHECK(room.queued().empty());
-  CHECK(room.sweeps.find(1)->state == SweepState::kEnded);
+  CHECK(room.store.find(1)->state == SweepState::kEnded);
   CHECK(room.state_of(3) == S::kSucceeded);
   for (const JobId id : {1, 2, 4}) CHECK(room.state_of(id) == S::kPaused);
-  const auto summary = room.sweeps.report(1).summary;
+  const auto summary = room.sweeps.stored().report(1).summary;
   CHECK(summary.rows[0].configuration == 2);
   CHECK(summary.rows[0].epochs == 4);
   CHECK(summary.rows[0].mean == 0.97);
@@ -191,93 +63,6 @@ TEST_CASE("a daemon that is killed after a result is stored decides when it come
   CHECK(next.drive(7).empty());
 }
 
-TEST_CASE("the result of a rung is of its own epochs, whatever summary an earlier process left") {
-  SweepRoom room;
-  room.submit(kHalving);
-  REQUIRE(room.queued().size() == 4);
-  for (const JobId id : {1, 2, 3, 4}) room.end(id, id == 2 ? 0.6 : 0.1 * static_cast<double>(id));
-  REQUIRE(room.queued().front() == 2);
-  const Job job = room.started(2);
-  REQUIRE(job.epochs == 2);
-  const auto result = [&] {
-    room.save_end(job);
-    const auto results = SweepStore(room.jobs).trial_of(2)->results;
-    REQUIRE(results.size() == 2);
-    return results[1];
-  };
-  SECTION("nothing is of this rung") { CHECK(std::isnan(result())); }
-  SECTION("the process before was interrupted") {
-    room.write_summary(job, "interrupted", 2, 0.65);
-    CHECK(std::isnan(result()));
-  }
-  SECTION("it stopped early") {
-    room.write_summary(job, "early_stopped", 1, 0.65);
-    CHECK(result() == 0.65);
-  }
-  SECTION("it was set to more epochs") {
-    room.write_summary(job, "done", 3, 0.65);
-    CHECK(result() == 0.65);
-  }
-  SECTION("it cannot be read now") {
-    room.write_summary(job, "done", 2, 0.65);
-    {
-      const test::NoMoreFiles none;
-      CHECK_THROWS_AS(room.save_end(job), base::IoError);
-    }
-    CHECK(room.state_of(2) == S::kRunning);
-    CHECK(result() == 0.65);
-  }
-  SECTION("the newest checkpoint is") {
-    for (const int epoch : {1, 2}) {
-      const std::string checkpoint =
-          fmt::format("{}/checkpoints/epoch-{:04}-step-{:09}", job.run_dir, epoch, 10 * epoch);
-      std::filesystem::create_directories(checkpoint);
-      const nlohmann::json validation{{"by_metric", {{"accuracy", 0.5 + 0.1 * epoch}}}};
-      const nlohmann::json progress{{"epoch", epoch}, {"validation", validation}};
-      std::ofstream(checkpoint + "/run.json") << nlohmann::json{{"progress", progress}}.dump();
-    }
-    CHECK(result() == 0.5 + 0.1 * 2);
-  }
-}
-
-TEST_CASE("a sweep of which a row was lost does not go on, and others do") {
-  SweepRoom room;
-  room.submit(kHalving);
-  const auto lose = [&](const std::string& row) { room.jobs.database().run("DELETE FROM " + row); };
-  SECTION("of a job's place") {
-    lose("trials WHERE job = 2");
-    CHECK_THROWS_AS(room.sweeps.run_file_of(*room.jobs.find(2)), base::ConfigError);
-  }
-  SECTION("of a job") { lose("jobs WHERE id = 2"); }
-  CHECK_THROWS_AS(room.sweeps.report(1), base::ConfigError);
-  room.submit(kGrid);
-  CHECK(room.queued() == std::vector<JobId>{5, 6, 7, 8});
-}
-
-TEST_CASE("jobs whose sweep was lost are counted in no other, and have no run file") {
-  SweepRoom room;
-  for (int count = 0; count < 3; ++count) room.submit(kGrid);
-  room.jobs.database().run("PRAGMA foreign_keys = OFF");
-  room.jobs.database().run("DELETE FROM sweeps WHERE id = 2");
-  const auto listed = room.sweeps.list();
-  REQUIRE(listed.size() == 2);
-  for (const auto& sweep : listed) CHECK(sweep.jobs == std::map<std::string, std::int64_t>{{"held", 4}});
-  Sweeps next(room.jobs);
-  CHECK_THROWS_AS(next.run_file_of(*room.jobs.find(5)), base::ConfigError);
-}
-
-TEST_CASE("a run without a figure is the worst of all") {
-  SweepRoom room;
-  room.submit(kHalving);
-  REQUIRE(room.queued().size() == 4);
-  room.end(1, 0.5);
-  Job job = room.started(2);
-  job.state = S::kSucceeded;
-  room.sweeps.save_end(job, StopPurpose::kNone, {});
-  CHECK(room.queued() == std::vector<JobId>{1, 3, 4});
-  CHECK(room.state_of(2) == S::kPaused);
-}
-
 TEST_CASE("what a sweep leaves paused says so when it has ended, and trains to the last rung if its user resumes it") {
   SweepRoom room;
   room.submit(kHalving);
@@ -293,7 +78,7 @@ TEST_CASE("what a sweep leaves paused says so when it has ended, and trains to t
   CHECK(room.jobs.find(1)->ended_ms == 0);
   room.end(3, 0.97);
   CHECK(room.sweeps.drive(7).size() == 3);
-  REQUIRE(room.sweeps.find(1)->state == SweepState::kEnded);
+  REQUIRE(room.store.find(1)->state == SweepState::kEnded);
   for (const JobId id : {1, 2, 4}) {
     CHECK(room.state_of(id) == S::kPaused);
     CHECK(room.jobs.find(id)->ended_ms == 7);
@@ -313,12 +98,12 @@ TEST_CASE("what a sweep leaves paused says so when it has ended, and trains to t
   CHECK(room.queued() == std::vector<JobId>{1});
   CHECK(room.jobs.find(1)->epochs == 4);
   CHECK(room.jobs.find(1)->ended_ms == 0);
-  CHECK(room.sweeps.find(1)->state == SweepState::kActive);
+  CHECK(room.store.find(1)->state == SweepState::kActive);
   room.end(1, 0.99);
   CHECK(room.state_of(1) == S::kSucceeded);
   CHECK(room.queued().empty());
-  CHECK(room.sweeps.find(1)->state == SweepState::kEnded);
-  const auto summary = room.sweeps.report(1).summary;
+  CHECK(room.store.find(1)->state == SweepState::kEnded);
+  const auto summary = room.sweeps.stored().report(1).summary;
   CHECK(summary.rows[0].configuration == 2);
   CHECK(summary.rows[0].mean == 0.97);
 
@@ -344,7 +129,7 @@ TEST_CASE("a job of a cancelled sweep that is retried stays at its rung, and tra
   CHECK(room.jobs.find(1)->epochs == 4);
   room.end(1, 0.6);
   CHECK(room.state_of(1) == S::kSucceeded);
-  CHECK(room.sweeps.find(1)->state == SweepState::kCancelled);
+  CHECK(room.store.find(1)->state == SweepState::kCancelled);
 }
 
 TEST_CASE("a job that its user paused as it reached its rung is not continued by its sweep") {
@@ -403,7 +188,7 @@ TEST_CASE("a job that its user let begin and held again is not begun by its swee
   room.end(4, 0.1);
   CHECK(room.queued().empty());
   CHECK(room.state_of(3) == S::kHeld);
-  CHECK(room.sweeps.find(1)->state == SweepState::kActive);
+  CHECK(room.store.find(1)->state == SweepState::kActive);
   room.act(3, JobAction::kResume);
   CHECK(room.queued() == std::vector<JobId>{3});
 }
@@ -430,32 +215,6 @@ TEST_CASE("the audit log says who let jobs begin, and who cancelled them") {
   CHECK(cancelled == 4);
 }
 
-TEST_CASE("the newest sweeps are listed, each with the numbers of its jobs") {
-  SweepRoom room;
-  for (int count = 0; count < 3; ++count) room.submit(kGrid, {.hold = true});
-  REQUIRE(room.sweeps.cancel(2, kAsked));
-  CHECK(room.sweeps.list().size() == 3);
-  const auto listed = room.sweeps.list(2);
-  REQUIRE(listed.size() == 2);
-  CHECK(listed[0].id == 2);
-  CHECK(listed[0].jobs == std::map<std::string, std::int64_t>{{"cancelled", 4}});
-  CHECK(listed[1].id == 3);
-  CHECK(listed[1].jobs == std::map<std::string, std::int64_t>{{"held", 4}});
-}
-
-TEST_CASE("a job that was stopped for good at its rung is cancelled, and its result is kept") {
-  SweepRoom room;
-  room.submit(kHalving);
-  REQUIRE(room.queued().size() == 4);
-  Job job = room.started(1);
-  job.state = S::kStopping;
-  job.purpose = StopPurpose::kCancel;
-  room.jobs.save(job);
-  job.state = S::kSucceeded;
-  room.sweeps.save_end(job, StopPurpose::kCancel, {});
-  CHECK(room.state_of(1) == S::kCancelled);
-}
-
 TEST_CASE("the same token is the same sweep") {
   SweepRoom room;
   CHECK(room.submit(kGrid, {.token = "a"}).id == 1);
@@ -463,14 +222,6 @@ TEST_CASE("the same token is the same sweep") {
   CHECK(room.jobs.list({}).size() == 4);
   const auto other = room.submit(kGrid, {.token = "b"});
   CHECK(other.id == 2);
-}
-
-TEST_CASE("each sweep has a folder of its own for its runs, whatever else has its name") {
-  SweepRoom room;
-  const auto first = room.submit(kGrid);
-  CHECK(room.submit(kGrid).run_dir == first.run_dir + "-2");
-  std::filesystem::create_directories(first.run_dir + "-3");
-  CHECK(room.submit(kGrid).run_dir == first.run_dir + "-4");
 }
 
 TEST_CASE("cancelling a sweep cancels what waits and stops what runs") {
@@ -483,7 +234,7 @@ TEST_CASE("cancelling a sweep cancels what waits and stops what runs") {
   CHECK(room.jobs.find(1)->purpose == StopPurpose::kCancel);
   for (const JobId id : {2, 3, 4}) CHECK(room.state_of(id) == S::kCancelled);
   CHECK(room.sweeps.drive(7).size() == 4);
-  CHECK(room.sweeps.find(1)->state == SweepState::kCancelled);
+  CHECK(room.store.find(1)->state == SweepState::kCancelled);
   CHECK(!room.sweeps.cancel(1, kAsked));
   CHECK(!room.sweeps.cancel(2, kAsked));
 }
@@ -519,24 +270,14 @@ TEST_CASE("a job that is retried makes its sweep active again") {
   REQUIRE(room.queued().size() == 1);
   room.end(1, 0, S::kFailed);
   room.sweeps.drive(7);
-  CHECK(room.sweeps.find(1)->state == SweepState::kEnded);
+  CHECK(room.store.find(1)->state == SweepState::kEnded);
   Job job = *room.jobs.find(1);
   job.state = S::kQueued;
   room.jobs.save(job);
   room.sweeps.touch(1);
   room.sweeps.drive(7);
-  CHECK(room.sweeps.find(1)->state == SweepState::kActive);
-  CHECK(room.sweeps.find(1)->ended_ms == 0);
-}
-
-TEST_CASE("a sweep of ten thousand jobs is stored and read") {
-  SweepRoom room;
-  std::string text = "config: run.yaml\nmax_running: 3\nseeds: 1..10\nparameters:\n  training.optimizer.lr: [";
-  for (int value = 1; value <= 1000; ++value) text += (value == 1 ? "0." : ", 0.") + std::to_string(1000 + value);
-  const auto sweep = room.submit(text + "]\n");
-  CHECK(sweep.jobs.at("held") == 10'000);
-  CHECK(room.queued() == std::vector<JobId>{1, 2, 3});
-  CHECK(room.sweeps.report(1).summary.rows.size() == 1000);
+  CHECK(room.store.find(1)->state == SweepState::kActive);
+  CHECK(room.store.find(1)->ended_ms == 0);
 }
 
 }  // namespace esper::test::sweeps_test
