@@ -28,11 +28,11 @@
 #include "tamiyo/null_controller.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
 #include "tolaria/checkpoint/growth_check.h"
-#include "tolaria/run/control_record.h"
 #include "tolaria/run/no_checkpoint.h"
 #include "tolaria/run/resume.h"
 #include "tolaria/run/run_folder.h"
-#include "tolaria/run/training_identity.h"
+#include "tolaria/state/control_record.h"
+#include "tolaria/state/training_identity.h"
 
 namespace esper::engine {
 namespace {

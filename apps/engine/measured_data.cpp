@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "nissa/log.h"
-#include "tolaria/run/training_identity.h"
+#include "tolaria/state/training_identity.h"
 
 namespace esper::engine {
 namespace {

@@ -28,7 +28,7 @@
 #include "tolaria/report/run_report.h"
 #include "tolaria/run/outbox.h"
 #include "tolaria/run/resume.h"
-#include "tolaria/run/training_identity.h"
+#include "tolaria/state/training_identity.h"
 
 namespace esper::engine {
 namespace {

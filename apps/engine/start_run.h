@@ -12,7 +12,7 @@
 #include "engine/commands.h"
 #include "engine/composition.h"
 #include "tolaria/run/run_folder.h"
-#include "tolaria/run/run_outcome.h"
+#include "tolaria/state/run_outcome.h"
 
 namespace esper::engine {
 

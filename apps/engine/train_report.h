@@ -6,7 +6,7 @@
 #include "base/file_system.h"
 #include "base/ledger/ledger.h"
 #include "tolaria/run/run_folder.h"
-#include "tolaria/run/run_outcome.h"
+#include "tolaria/state/run_outcome.h"
 
 namespace esper::engine {
 

@@ -2,7 +2,7 @@
 // The epochs of a run, from its present position to its end. Training thread.
 
 #include "tolaria/run/run.h"
-#include "tolaria/run/run_outcome.h"
+#include "tolaria/state/run_outcome.h"
 
 namespace esper::tolaria {
 

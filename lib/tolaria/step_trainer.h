@@ -9,11 +9,11 @@
 #include "lanes/step_runner.h"
 #include "tolaria/run/run.h"
 #include "tolaria/run/step_setup.h"
-#include "tolaria/run/trained_epoch.h"
 #include "tolaria/safety/governor.h"
 #include "tolaria/safety/step_bundles.h"
 #include "tolaria/safety/step_recorder.h"
 #include "tolaria/safety/step_watch.h"
+#include "tolaria/state/trained_epoch.h"
 
 namespace esper::tolaria {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tolaria/run/run.h"
-#include "tolaria/run/run_outcome.h"
+#include "tolaria/state/run_outcome.h"
 
 namespace esper::tolaria {
 

@@ -5,7 +5,7 @@
 #include "history/telemetry/jsonl_reader.h"
 #include "storage/real_file_system.h"
 #include "tolaria/epoch_loop.h"
-#include "tolaria/run/training_identity.h"
+#include "tolaria/state/training_identity.h"
 
 namespace esper::engine::bench {
 namespace {

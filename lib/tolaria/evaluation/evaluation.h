@@ -5,7 +5,7 @@
 #include "data/loading/loader.h"
 #include "lanes/evaluation_forward.h"
 #include "step/model.h"
-#include "tolaria/run/run_facts.h"
+#include "tolaria/state/run_facts.h"
 
 namespace esper::tolaria {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tolaria/evaluation/score.h"
-#include "tolaria/run/run_progress.h"
+#include "tolaria/state/run_progress.h"
 
 namespace esper::tolaria {
 

@@ -8,7 +8,7 @@
 #include "step/train_step.h"
 #include "tolaria/evaluation/score.h"
 #include "tolaria/evaluation/task_figures.h"
-#include "tolaria/run/control_record.h"
+#include "tolaria/state/control_record.h"
 
 namespace esper::tolaria {
 

@@ -7,8 +7,8 @@
 #include "leyline/observation.h"
 #include "step/step_metrics.h"
 #include "tolaria/evaluation/measure.h"
-#include "tolaria/run/run_facts.h"
-#include "tolaria/run/trained_epoch.h"
+#include "tolaria/state/run_facts.h"
+#include "tolaria/state/trained_epoch.h"
 
 namespace esper::tolaria {
 

@@ -6,7 +6,7 @@
 
 #include "kasmina/network.h"
 #include "leyline/seed_worth.h"
-#include "tolaria/run/control_record.h"
+#include "tolaria/state/control_record.h"
 
 namespace esper::tolaria {
 

@@ -8,7 +8,7 @@
 
 #include "tolaria/checkpoint/checkpoint_store.h"
 #include "tolaria/run/run.h"
-#include "tolaria/run/run_outcome.h"
+#include "tolaria/state/run_outcome.h"
 
 namespace esper::tolaria {
 

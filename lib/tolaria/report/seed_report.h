@@ -11,7 +11,7 @@
 #include "leyline/telemetry/telemetry_packet.h"
 #include "step/step_metrics.h"
 #include "tolaria/run/outbox.h"
-#include "tolaria/run/run_progress.h"
+#include "tolaria/state/run_progress.h"
 
 namespace esper::tolaria {
 

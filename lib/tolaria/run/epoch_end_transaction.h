@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "tolaria/run/outbox.h"
-#include "tolaria/run/run_progress.h"
 #include "tolaria/run/saver.h"
+#include "tolaria/state/run_progress.h"
 
 namespace esper::tolaria {
 

@@ -11,8 +11,8 @@
 #include "base/file_system.h"
 #include "history/setting_change.h"
 #include "tolaria/run/outbox.h"
-#include "tolaria/run/run_facts.h"
 #include "tolaria/run/saver.h"
+#include "tolaria/state/run_facts.h"
 
 namespace esper::tolaria {
 

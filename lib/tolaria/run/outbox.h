@@ -11,7 +11,7 @@
 #include "base/ledger/ledger.h"
 #include "history/black_box/black_box_writer.h"
 #include "leyline/telemetry/telemetry_packet.h"
-#include "tolaria/run/run_progress.h"
+#include "tolaria/state/run_progress.h"
 
 namespace esper::tolaria {
 

@@ -13,8 +13,8 @@
 #include "lanes/structure/scratch_model.h"
 #include "tamiyo/service/run_policy.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
-#include "tolaria/run/run_progress.h"
-#include "tolaria/run/training_identity.h"
+#include "tolaria/state/run_progress.h"
+#include "tolaria/state/training_identity.h"
 
 namespace esper::tolaria {
 

@@ -17,9 +17,9 @@
 #include "tamiyo/service/run_policy.h"
 #include "tolaria/run/live_changes.h"
 #include "tolaria/run/outbox.h"
-#include "tolaria/run/rollback_figures.h"
-#include "tolaria/run/run_facts.h"
 #include "tolaria/run/saver.h"
+#include "tolaria/state/rollback_figures.h"
+#include "tolaria/state/run_facts.h"
 
 namespace esper::tolaria {
 

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "tolaria/run/outbox.h"
-#include "tolaria/run/run_facts.h"
-#include "tolaria/run/run_outcome.h"
 #include "tolaria/run/saver.h"
+#include "tolaria/state/run_facts.h"
+#include "tolaria/state/run_outcome.h"
 
 namespace esper::tolaria {
 

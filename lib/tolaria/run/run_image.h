@@ -7,7 +7,7 @@
 #include "step/model.h"
 #include "tamiyo/service/run_policy.h"
 #include "tolaria/checkpoint/checkpoint.h"
-#include "tolaria/run/run_facts.h"
+#include "tolaria/state/run_facts.h"
 
 namespace esper::tolaria {
 

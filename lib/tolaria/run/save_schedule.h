@@ -2,7 +2,7 @@
 // When a run's checkpoints are due, by `checkpoint.every`. Pure functions.
 
 #include "kasmina/network.h"
-#include "tolaria/run/run_facts.h"
+#include "tolaria/state/run_facts.h"
 
 namespace esper::tolaria {
 

@@ -9,7 +9,7 @@
 
 #include "step/model.h"
 #include "step/seed_rates.h"
-#include "tolaria/run/run_facts.h"
+#include "tolaria/state/run_facts.h"
 
 namespace esper::tolaria {
 

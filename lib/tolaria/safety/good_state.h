@@ -13,8 +13,8 @@
 
 #include "lanes/lane/step_external_tensors.h"
 #include "tolaria/evaluation/measure.h"
-#include "tolaria/run/rollback_figures.h"
 #include "tolaria/safety/emergency.h"
+#include "tolaria/state/rollback_figures.h"
 
 namespace esper::tolaria {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "config/safety_config.h"
-#include "tolaria/run/safety_record.h"
+#include "tolaria/state/safety_record.h"
 
 namespace esper::tolaria {
 

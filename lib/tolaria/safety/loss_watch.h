@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tolaria/run/safety_record.h"
+#include "tolaria/state/safety_record.h"
 
 namespace esper::tolaria {
 

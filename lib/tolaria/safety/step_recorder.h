@@ -9,8 +9,8 @@
 #include "history/black_box/black_box_writer.h"
 #include "step/step_state.h"
 #include "step/train_step.h"
-#include "tolaria/run/run_facts.h"
-#include "tolaria/run/trained_epoch.h"
+#include "tolaria/state/run_facts.h"
+#include "tolaria/state/trained_epoch.h"
 
 namespace esper::tolaria {
 

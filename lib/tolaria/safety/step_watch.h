@@ -12,8 +12,8 @@
 #include "step/finite_watch.h"
 #include "step/model.h"
 #include "tolaria/run/outbox.h"
-#include "tolaria/run/run_facts.h"
 #include "tolaria/safety/governor.h"
+#include "tolaria/state/run_facts.h"
 
 namespace esper::tolaria {
 

@@ -1,11 +1,11 @@
-#include "tolaria/run/control_record.h"
+#include "tolaria/state/control_record.h"
 
 #include <torch/types.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
-#include "tolaria/run/run_progress.h"
+#include "tolaria/state/run_progress.h"
 
 namespace esper::tolaria::control_record_test {
 namespace {

@@ -1,10 +1,10 @@
-#include "tolaria/run/validation_window.h"
+#include "tolaria/state/validation_window.h"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
-#include "tolaria/run/run_progress.h"
+#include "tolaria/state/run_progress.h"
 
 namespace esper::test::validation_window_test {
 

@@ -1,4 +1,4 @@
-#include "tolaria/run/safety_record.h"
+#include "tolaria/state/safety_record.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <limits>

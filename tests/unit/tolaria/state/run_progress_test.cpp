@@ -1,4 +1,4 @@
-#include "tolaria/run/run_progress.h"
+#include "tolaria/state/run_progress.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>

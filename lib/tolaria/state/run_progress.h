@@ -12,9 +12,9 @@
 #include "config/run_config.h"
 #include "history/setting_change.h"
 #include "step/step_metrics.h"
-#include "tolaria/run/control_record.h"
-#include "tolaria/run/safety_record.h"
-#include "tolaria/run/validation_window.h"
+#include "tolaria/state/control_record.h"
+#include "tolaria/state/safety_record.h"
+#include "tolaria/state/validation_window.h"
 
 namespace esper::tolaria {
 

@@ -1,4 +1,4 @@
-#include "tolaria/run/control_record.h"
+#include "tolaria/state/control_record.h"
 
 #include <fmt/core.h>
 

@@ -9,7 +9,7 @@
 #include "base/expected.h"
 #include "kasmina/tensor/tensor_table.h"
 #include "leyline/validation_change.h"
-#include "tolaria/run/control_record.h"
+#include "tolaria/state/control_record.h"
 
 namespace esper::tolaria {
 

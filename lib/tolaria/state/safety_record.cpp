@@ -1,4 +1,4 @@
-#include "tolaria/run/safety_record.h"
+#include "tolaria/state/safety_record.h"
 
 #include <algorithm>
 #include <cmath>

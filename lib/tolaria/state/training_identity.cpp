@@ -1,4 +1,4 @@
-#include "tolaria/run/training_identity.h"
+#include "tolaria/state/training_identity.h"
 
 #include <fmt/core.h>
 

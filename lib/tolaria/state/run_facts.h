@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "config/run_config.h"
 #include "step/rates/schedule.h"
-#include "tolaria/run/run_progress.h"
+#include "tolaria/state/run_progress.h"
 
 namespace esper::tolaria {
 

@@ -1,4 +1,4 @@
-#include "tolaria/run/run_outcome.h"
+#include "tolaria/state/run_outcome.h"
 
 #include <csignal>
 

@@ -1,4 +1,4 @@
-#include "tolaria/run/run_facts.h"
+#include "tolaria/state/run_facts.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <memory>

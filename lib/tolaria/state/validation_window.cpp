@@ -1,4 +1,4 @@
-#include "tolaria/run/validation_window.h"
+#include "tolaria/state/validation_window.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "tolaria/run/training_identity.h"
+#include "tolaria/state/training_identity.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
