@@ -14,10 +14,10 @@
 #include <optional>
 #include <string>
 
-#include "http/deadline.h"
 #include "http/response_text.h"
 #include "http/server_socket.h"
 #include "http/service.h"
+#include "http/timeout.h"
 
 namespace esper::http {
 
@@ -52,7 +52,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<Service> service_;
   Socket socket_;
   Entrance entrance_;
-  Deadline deadline_;
+  Timeout deadline_;
   Stage stage_ = Stage::kIdle;
   TimePoint idle_since_;
   bool is_admitted_ = false;  // a request of it has shown the token, or none is needed

@@ -7,10 +7,10 @@
 #include <memory>
 #include <string>
 
-#include "http/deadline.h"
 #include "http/event_backlog.h"
 #include "http/limits.h"
 #include "http/server_socket.h"
+#include "http/timeout.h"
 
 namespace esper::http {
 
@@ -32,7 +32,7 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   Socket socket_;
   const base::Duration write_limit_;
   const Ended ended_;
-  Deadline deadline_;  // none where nothing is being written
+  Timeout deadline_;  // none where nothing is being written
   EventBacklog backlog_;
   std::string output_;  // being written
   std::array<char, 4096> discarded_{};

@@ -64,7 +64,7 @@ void add_growth(const Session& session, const Scratch& scratch, ordered_json& re
     report["refused"].push_back({{"name", lane}, {"reason", session.epoch_problem}});
     return;
   }
-  const bool compiles = session.workload->bench.compile_service != nullptr;
+  const bool compiles = session.workload->setup.compile_service != nullptr;
   show_phase("a growing run with an empty cache");
   const LoopFigures cold = run_growing(session.config, scratch, "cold", scratch.path("empty_cache"));
   if (compiles) {
@@ -127,7 +127,7 @@ Session open_session(const Comparison& comparison, const config::RunConfig& give
                     {"environment", environment(comparison.commit)},
                     {"workload", config::workload_json(given)}};
   try {
-    lanes::check_lane(session.config.step, session.workload->bench.device);
+    lanes::check_lane(session.config.step, session.workload->setup.device);
   } catch (const base::Error& error) {
     session.epoch_problem = error.what();
   }

@@ -20,11 +20,11 @@ class HandLoop {
  public:
   explicit HandLoop(const Workload& workload)
       : workload_(workload),
-        config_(workload.bench.config.training),
-        compute_type_(workload.bench.settings.compute_type),
-        device_(workload.bench.device),
-        host_(kasmina::build_host(workload.bench.config.host, workload.bench.data.train.shape,
-                                  workload.bench.config.seed, device_)) {}
+        config_(workload.setup.config.training),
+        compute_type_(workload.setup.settings.compute_type),
+        device_(workload.setup.device),
+        host_(kasmina::build_host(workload.setup.config.host, workload.setup.data.train.shape,
+                                  workload.setup.config.seed, device_)) {}
 
   void step() {
     const Microbatches& microbatches = workload_.steps[next_];
@@ -109,10 +109,10 @@ class HandLoop {
 Trainee handwritten_trainee(const Workload& workload) {
   Trainee trainee;
   trainee.name = "hand";
-  if (workload.bench.settings.compute_type == torch::kFloat16)
+  if (workload.setup.settings.compute_type == torch::kFloat16)
     trainee.refusal = "the handwritten loop has no loss scaling";
-  if (!workload.bench.config.host.modules.empty()) trainee.refusal = "the handwritten loop has no modules in slots";
-  const auto& training = workload.bench.config.training;
+  if (!workload.setup.config.host.modules.empty()) trainee.refusal = "the handwritten loop has no modules in slots";
+  const auto& training = workload.setup.config.training;
   if (training.loss != config::LossKind::kCrossEntropy || !training.class_weights.empty())
     trainee.refusal = "the handwritten loop has no loss but cross entropy, without class weights";
   if (training.ema_decay > 0) trainee.refusal = "the handwritten loop has no parameter averaging";

@@ -41,9 +41,9 @@ class Line {
     const Agreement agreement = compare(lane_trainee(workload_, config::Lane::kEager), trainee, workload_);
     if (!agreement.holds()) return out_.refused.push_back({name, far_off(agreement)});
     out_.disagreement[name] = agreement.difference;
-    out_.counts[name] = count_step(trainee.step, kCountedSteps, workload_.bench.device);
+    out_.counts[name] = count_step(trainee.step, kCountedSteps, workload_.setup.device);
     trainee.name = name;
-    contenders.push_back(contender_of(std::move(trainee), workload_.bench.device));
+    contenders.push_back(contender_of(std::move(trainee), workload_.setup.device));
     out_.lanes.push_back(name);
   }
 
@@ -97,8 +97,8 @@ const Row* Measurement::find(const std::string& name) const {
 
 Measurement measure(const Workload& workload, const Scratch& scratch, const MeasurePlan& plan) {
   Measurement out;
-  const torch::Device device = workload.bench.device;
-  out.settings = compute_settings(workload.bench.settings, device);
+  const torch::Device device = workload.setup.device;
+  out.settings = compute_settings(workload.setup.settings, device);
   Line line(workload, plan, out);
   for (const config::Lane lane : plan.lanes) line.add(lane_name(lane), lane);
   line.add("hand", config::Lane::kEager);

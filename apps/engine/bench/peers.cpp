@@ -57,8 +57,8 @@ void write_tensors(const Workload& workload, const std::string& path) {
 
 json describe(const PeerTraining& training) {
   const Workload& workload = training.workload;
-  const auto& config = workload.bench.config;
-  const auto& sample = workload.bench.data.train.shape;
+  const auto& config = workload.setup.config;
+  const auto& sample = workload.setup.data.train.shape;
   const json resolved = json::parse(config::resolved_json(config).dump());
   return {{"host", resolved.at("host")},
           {"model", training.model.empty() ? "" : std::filesystem::absolute(training.model).string()},
@@ -66,8 +66,8 @@ json describe(const PeerTraining& training) {
           {"accumulation", config.step.accumulation},
           {"compile_mode", resolved.at("step").at("compile").at("mode")},
           {"seed", config.seed},
-          {"device", workload.bench.device.str()},
-          {"settings", compute_settings(workload.bench.settings, workload.bench.device)},
+          {"device", workload.setup.device.str()},
+          {"settings", compute_settings(workload.setup.settings, workload.setup.device)},
           {"sample",
            {{"features", sample.features},
             {"channels", sample.channels},
@@ -79,11 +79,11 @@ json describe(const PeerTraining& training) {
 
 // Our own losses of the first steps, without dropout, as the peer reports its own.
 std::vector<double> our_losses(const Workload& workload) {
-  config::RunConfig config = workload.bench.config;
+  config::RunConfig config = workload.setup.config;
   config.host.dropout = 0;
   device::seed_all(config.seed);
   const auto model =
-      step::build_model(config, workload.bench.data.train.shape, workload.bench.settings, workload.bench.device);
+      step::build_model(config, workload.setup.data.train.shape, workload.setup.settings, workload.setup.device);
   step::set_learning_rate(model->state, config.training.optimizer.lr);
   const auto forward = step::training_forward(model->network);
   std::vector<double> losses;
@@ -96,7 +96,7 @@ std::vector<double> our_losses(const Workload& workload) {
 }
 
 void check_same_training(const Workload& workload, const json& answer) {
-  const json settings = compute_settings(workload.bench.settings, workload.bench.device);
+  const json settings = compute_settings(workload.setup.settings, workload.setup.device);
   if (answer.at("settings") != settings) {
     throw std::runtime_error(
         fmt::format("its settings are {}, ours are {}", answer.at("settings").dump(), settings.dump()));
@@ -109,7 +109,7 @@ void check_same_training(const Workload& workload, const json& answer) {
                                          answer.at("parameters").dump(), parameters));
   }
   if (answer.at("losses").is_null()) return;
-  const double tolerance = workload.bench.settings.compute_type == torch::kFloat32 ? 2e-4 : 2e-2;
+  const double tolerance = workload.setup.settings.compute_type == torch::kFloat32 ? 2e-4 : 2e-2;
   const auto ours = our_losses(workload);
   for (std::size_t i = 0; i < ours.size(); ++i) {
     const double theirs = answer.at("losses").at(i).get<double>();
@@ -131,11 +131,11 @@ void add_row(PeerRow& row, const PeerTraining& training, const Scratch& scratch,
 
 std::string peer_obstacle(const PeerTraining& trained) {
   const Workload& workload = trained.workload;
-  if (workload.bench.config.host.kind == config::HostKind::kExported && trained.model.empty()) {
+  if (workload.setup.config.host.kind == config::HostKind::kExported && trained.model.empty()) {
     return "name the model that was imported: --peer-model MODULE.py:NAME";
   }
-  if (!workload.bench.config.host.modules.empty()) return "the peer has no modules in slots";
-  const auto& training = workload.bench.config.training;
+  if (!workload.setup.config.host.modules.empty()) return "the peer has no modules in slots";
+  const auto& training = workload.setup.config.training;
   if (training.loss != config::LossKind::kCrossEntropy || !training.class_weights.empty())
     return "the peer has no loss but cross entropy, without class weights";
   if (training.ema_decay > 0) return "the peer has no parameter averaging";
@@ -192,7 +192,7 @@ Peers open_peers(const PeerTraining& training, const Scratch& scratch, const Pyt
   std::string obstacle = peer_obstacle(training);
   if (obstacle.empty()) obstacle = python.problem;
   for (const char* name : {"python_eager", "python_compiled"}) peers.rows.push_back({name, "", obstacle});
-  if (training.workload.bench.device.is_cuda()) peers.rows.push_back({"python_max_autotune", "", obstacle});
+  if (training.workload.setup.device.is_cuda()) peers.rows.push_back({"python_max_autotune", "", obstacle});
   if (!obstacle.empty()) return peers;
   write_peer_files(training.workload, scratch);
   for (PeerRow& row : peers.rows) {

@@ -53,8 +53,8 @@ Trainee lane_trainee(const Workload& workload, config::Lane lane, std::unique_pt
   }
   const auto state = std::make_shared<LaneState>();
   state->model = std::move(model);
-  state->lane = lanes::prepare_lane(*state->model, lane, steps.front(), workload.bench.device,
-                                    workload.bench.compile_service.get(), workload.bench.config.step, show_waiting);
+  state->lane = lanes::prepare_lane(*state->model, lane, steps.front(), workload.setup.device,
+                                    workload.setup.compile_service.get(), workload.setup.config.step, show_waiting);
   Trainee trainee;
   trainee.name = base::name_of(lane);
   trainee.warmup_ms = state->lane.warmup_ms;
@@ -92,7 +92,7 @@ double rms(const torch::Tensor& tensor) { return std::sqrt(tensor.square().mean(
 double apart(const Trainee& a, const Trainee& b, const Workload& workload) {
   const auto start = a.parameters();
   for (const Trainee* trainee : {&a, &b}) {
-    device::seed_all(workload.bench.config.seed);
+    device::seed_all(workload.setup.config.seed);
     for (int i = 0; i < kStepsToAgree; ++i) trainee->step();
   }
   const auto left = a.parameters(), right = b.parameters();
@@ -109,7 +109,7 @@ double apart(const Trainee& a, const Trainee& b, const Workload& workload) {
 
 Agreement compare(const Trainee& a, const Trainee& b, const Workload& workload) {
   constexpr double kOwnDrift = 4;
-  Agreement agreement{apart(a, b, workload), tolerance_for(workload.bench.config, workload.bench.settings)};
+  Agreement agreement{apart(a, b, workload), tolerance_for(workload.setup.config, workload.setup.settings)};
   if (agreement.holds()) return agreement;
   const double own = apart(lane_trainee(workload, config::Lane::kEager), nudged_trainee(workload), workload);
   agreement.tolerance = std::max(agreement.tolerance, kOwnDrift * own);

@@ -89,9 +89,9 @@ void run_step(TrainingSetup& setup, const tolaria::StepFacts& facts, std::span<c
                               .training_hash = {},
                               .device = setup.device,
                               .batches_per_epoch = facts.batches_per_epoch};
-  tolaria::StepSetup setup(run, *setup.model);
-  setup.follow_network();
-  setup.prepare(facts.step, facts.rate_factor, microbatches);
+  tolaria::StepSetup step_setup(run, *setup.model);
+  step_setup.follow_network();
+  step_setup.prepare(facts.step, facts.rate_factor, microbatches);
   const auto forward = step::training_forward(setup.model->network);
   const program::CallWatch watch(program::hooks_of(trace));
   step::train_step(setup.model->state, setup.model->settings, microbatches, forward);

@@ -62,7 +62,7 @@ void print_proof(const drill::ResumeProof& proof, const VerifyOptions& options, 
   if (proof.is_equal() && options.keep) print_line("runs: " + folder);
 }
 
-int exit_code_of(const drill::ResumeProof& proof) {
+int exit_code_of_proof(const drill::ResumeProof& proof) {
   if (!proof.is_equal()) return kDiffers;
   return is_short(proof) ? static_cast<int>(base::ExitCode::kConfig) : 0;
 }
@@ -106,7 +106,7 @@ int verify(const VerifyOptions& options) {
   write_and_print(options.output, document,
                   [&] { options.config.json ? print_json(document) : print_proof(proof, options, scratch.path()); });
   if (!options.config.json) print_line("certificate: " + options.output);
-  return exit_code_of(proof);
+  return exit_code_of_proof(proof);
 }
 
 }  // namespace

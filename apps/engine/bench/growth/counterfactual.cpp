@@ -44,7 +44,7 @@ double milliseconds_of(const std::function<void()>& pass) {
 }  // namespace
 
 base::RatioEstimate counterfactual_ratio(const Workload& workload, int rounds) {
-  const auto& bench = workload.bench;
+  const auto& bench = workload.setup;
   const auto model = grown_model(workload, kSeeds);
   std::vector<step::Microbatch> batches;
   for (const auto& step : workload.steps) batches.insert(batches.end(), step.begin(), step.end());

@@ -25,7 +25,7 @@ const torch::Tensor& probe_of(const Workload& workload) { return workload.steps.
 // The configured host in the stated settings, with newborn seeds in its first slots.
 std::unique_ptr<step::Model> grow(const Workload& workload, int seeds, const config::RunConfig& config,
                                   const step::StepSettings& settings) {
-  const auto& bench = workload.bench;
+  const auto& bench = workload.setup;
   auto model = step::build_model(with_four_slots(config), bench.data.train.shape, settings, bench.device);
   const auto slots = kasmina::export_slots(model->network.state());
   for (int i = 0; i < seeds; ++i) {
@@ -42,15 +42,15 @@ std::unique_ptr<step::Model> grow(const Workload& workload, int seeds, const con
 
 std::unique_ptr<step::Model> grown_model(const Workload& workload, int seeds,
                                          const config::AggregationConfig& aggregation) {
-  step::StepSettings settings = workload.bench.settings;
+  step::StepSettings settings = workload.setup.settings;
   settings.aggregation.config = aggregation;
-  return grow(workload, seeds, workload.bench.config, settings);
+  return grow(workload, seeds, workload.setup.config, settings);
 }
 
 std::unique_ptr<step::Model> training_model(const Workload& workload, int seeds, config::SeedTraining training) {
-  config::RunConfig config = workload.bench.config;
+  config::RunConfig config = workload.setup.config;
   config.growth.training = training;
-  auto model = grow(workload, seeds, config, workload.bench.settings);
+  auto model = grow(workload, seeds, config, workload.setup.settings);
   for (const auto& seed : kasmina::export_seed_states(model->network.state())) {
     const auto command = leyline::seed_command("train " + seed.seed_id, SeedOperation::kStartTraining, seed.seed_id);
     const auto events = model->network.apply(command, probe_of(workload));

@@ -61,7 +61,7 @@ struct Bench {
   Contender contender(ModelPointer model) const {
     Trainee trainee = lane_trainee(workload, lane, std::move(model), steps);
     if (!trainee.refusal.empty()) throw base::Error(base::ExitCode::kResources, trainee.refusal);
-    return contender_of(std::move(trainee), workload.bench.device);
+    return contender_of(std::move(trainee), workload.setup.device);
   }
   SeedCost compare(const std::string& name, ModelPointer with, ModelPointer without) const {
     show_phase(name);
@@ -85,7 +85,7 @@ std::string name_of(const char* what, int seeds, const char* against) {
 
 std::vector<SeedCost> seed_costs(const Workload& workload, int rounds) {
   const auto steps = longer_steps(workload);
-  const Lane wanted = workload.bench.config.step.lane;
+  const Lane wanted = workload.setup.config.step.lane;
   const Lane lane = wanted == Lane::kAuto ? Lane::kReplay : wanted;
   const Bench short_bench{workload, workload.steps, lane, rounds}, bench{workload, steps, lane, rounds};
   std::vector<SeedCost> ratios;

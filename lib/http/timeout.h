@@ -11,9 +11,9 @@
 
 namespace esper::http {
 
-class Deadline {
+class Timeout {
  public:
-  explicit Deadline(boost::asio::io_context& loop) : timer_(loop) {}
+  explicit Timeout(boost::asio::io_context& loop) : timer_(loop) {}
 
   // Instead of what was set before. `passed` is called from the loop, and keeps what this belongs to alive.
   template <class Passed>
