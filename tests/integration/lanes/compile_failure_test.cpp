@@ -209,7 +209,7 @@ TEST_CASE("a cache folder that cannot be written to leaves the run in eager") {
 
 TEST_CASE("two runs share a cold cache; a damaged program in it is detected, reported once, and replaced") {
   need_python_with_torch();
-  const LaneRunRoom room;
+  const CompilingRoom room;
   RunningProgram one(room.command("one", "compiled"), room.environment());
   RunningProgram two(room.command("two", "compiled"), room.environment());
   const std::vector<Finished> both = {one.wait(kLongPatience), two.wait(kLongPatience)};

@@ -13,6 +13,7 @@
 #include "program/python_text.h"
 #include "storage/checksum.h"
 #include "storage/real_file_system.h"
+#include "support/compiler_headers.h"
 #include "support/patience.h"
 
 namespace esper::tests {
@@ -26,7 +27,7 @@ namespace {
 
 // The compiler's headers are made once for all programs of tests.
 std::string headers_folder() {
-  const fs::path headers = ESPER_BINARY_DIR "/lane_cache/worker";
+  const fs::path headers = test::shared_worker_folder();
   fs::create_directories(headers);
   return headers;
 }

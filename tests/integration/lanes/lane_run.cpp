@@ -6,12 +6,16 @@
 #include <fstream>
 #include <thread>
 
+#include "support/compiler_headers.h"
 #include "support/patience.h"
 
 namespace esper::test {
 namespace fs = std::filesystem;
 
 LaneRunRoom::LaneRunRoom() : config(ESPER_SOURCE_DIR "/configs/run/reference.yaml") { fs::create_directories(cache()); }
+
+CompilingRoom::CompilingRoom() { copy_kept_files(shared_worker_folder(), cache() / "programs/worker"); }
+CompilingRoom::~CompilingRoom() { copy_kept_files(cache() / "programs/worker", shared_worker_folder()); }
 
 Words LaneRunRoom::environment(const Words& more) const { return Words{"ESPER_CACHE=" + cache().string()} + more; }
 

@@ -31,6 +31,12 @@ struct LaneRunRoom : RunRoom {
   std::string config;
 };
 
+// For runs that compile: their cache starts with what the worker has made once on this machine.
+struct CompilingRoom : LaneRunRoom {
+  CompilingRoom();
+  ~CompilingRoom();
+};
+
 bool comes_to(const std::function<bool()>& condition, std::chrono::milliseconds deadline);
 
 // The run's only trouble with lanes, as told: name, kind and reason. Fails the test where there is not exactly one.

@@ -36,7 +36,7 @@ std::string some_text() {
 
 TEST_CASE("a text is trained in lane compiled with two threads, twice with the same bits") {
   need_python_with_torch();
-  const LaneRunRoom room;
+  const CompilingRoom room;
   const auto config = room.write("text.yaml", kText);
   const auto text = room.write("text.txt", some_text());
   const auto run = [&](const std::string& name) {

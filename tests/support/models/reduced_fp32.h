@@ -1,6 +1,6 @@
 #pragma once
 // oneDNN computes products of float32 from bf16 numbers, as cuDNN and cuBLAS compute them from TF32's: where the
-// processor has units for it.
+// processor has matrix units for it (AMX).
 
 #include <ATen/Context.h>
 
@@ -16,7 +16,8 @@ class ReducedFp32 {
   ~ReducedFp32() { set(at::Float32Precision::NONE); }
   ReducedFp32(const ReducedFp32&) = delete;
 
-  static bool has_units() { return std::ranges::count(device::host_facts().instruction_sets, "avx512_bf16") > 0; }
+  // With avx512_bf16 alone it computes in full.
+  static bool has_units() { return std::ranges::count(device::host_facts().instruction_sets, "amx_bf16") > 0; }
 
  private:
   static void set(at::Float32Precision precision) {

@@ -143,6 +143,10 @@ TEST_CASE("a worker's folder that leads elsewhere is refused, and what lies ther
 TEST_CASE("what earlier compilations kept is used only with this user's code") {
   Service service;
   service.settings.headers_dir = service.folder / "headers";
+  test::copy_kept_files(shared_headers(), service.settings.headers_dir);
+  for (const auto& version : std::filesystem::directory_iterator(service.settings.headers_dir)) {
+    std::filesystem::remove_all(version.path() / "interfaces");  // object files, also of other programs
+  }
   REQUIRE_FALSE(outcome_of(service.start(), Service::request(0)).failure);
   service.compiler.reset();
   std::vector<std::string> planted;

@@ -18,6 +18,7 @@
 #include "program/cache/cache_key.h"
 #include "program/compile/compiler.h"
 #include "storage/real_file_system.h"
+#include "support/compiler_headers.h"
 #include "support/patience.h"
 #include "support/temporary_folder.h"
 
@@ -90,6 +91,10 @@ def step(a0, a1):
 // needs them.
 inline const std::string& shared_headers() {
   static const test::TemporaryFolder folder;
+  [[maybe_unused]] static const bool is_copied = [] {
+    test::copy_kept_files(test::shared_worker_folder(), folder.path());
+    return true;
+  }();
   return folder.path();
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "asking_controller.h"
+#include "support/compiler_headers.h"
 #include "support/temporary_folder.h"
 #include "tamiyo/network/compiled_controller.h"
 #include "with_python.h"
@@ -17,8 +18,8 @@ TEST_CASE("questions after the first of a size are answered by the compiled netw
   at::set_num_threads(1);
   const test::TemporaryFolder folder;
   const auto service = [&] {
-    return std::make_unique<program::CompileService>(test::with_python(),
-                                                     program::CompileFolders{folder / "cache", {}});
+    return std::make_unique<program::CompileService>(
+        test::with_python(), program::CompileFolders{folder / "cache", test::shared_worker_folder()});
   };
   test::Conversation conversation{random_graph({{1, 2, 4, 3, 1, 1}, 0.5}, 1)};
   CompiledController controller(fold(test::shared_weights()), service(), test::asks_about(conversation));

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "outputs.h"
+#include "support/compiler_headers.h"
 #include "support/temporary_folder.h"
 #include "tamiyo/network/network_compiler.h"
 #include "with_python.h"
@@ -21,7 +22,7 @@ constexpr Caps kCaps = {1, 4, 4, 4, 4, 4};
 TEST_CASE("the compiled network agrees, and the next one takes it from the cache") {
   at::set_num_threads(1);
   const test::TemporaryFolder folder;
-  program::CompileService service(test::with_python(), {folder / "cache", {}});
+  program::CompileService service(test::with_python(), {folder / "cache", test::shared_worker_folder()});
   REQUIRE(service.problem().empty());
   PolicyNetwork eager(test::shared_weights());
   for (const bool cached : {false, true}) {

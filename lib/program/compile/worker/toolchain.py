@@ -140,7 +140,8 @@ class Build:
         """Precompiled for these flags; returns the header's name, which the compiler turns into the precompiled one."""
         clang = "clang" in os.path.basename(command[0])
         # clang's hold the name of the header: in a folder that was moved they are rebuilt.
-        name = digest(text, self.versions[command[0]], self.folder, *command)
+        place = [self.folder] if clang else []
+        name = digest(text, self.versions[command[0]], *place, *command)
         place = os.path.join(self.folder, "headers", name, "header.h")
 
         def write(name):
