@@ -119,7 +119,7 @@ TEST_CASE("a benchmark that waits for the compiler reports it") {
   const LaneRunRoom room;
   const Words bench = {binary(), "bench",   "--scenario", "reference", "--rounds",
                        "3",      "--lanes", "compiled",   "--counts"};
-  const std::string slow = "CXX=" + room.compiler("sleep 25; echo out of order; exit 1");
+  const std::string slow = "CXX=" + room.compiler("sleep 10; echo out of order; exit 1");
   const Finished finished = run_program(bench, room.environment({slow}), kLongPatience);
   INFO(finished.out << finished.err);
   CHECK(finished.exit_code == 0);
