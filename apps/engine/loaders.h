@@ -1,5 +1,5 @@
 #pragma once
-// The batches of a workbench's data, from where data.gpu_dataset says.
+// The batches of a training setup's data, from where data.gpu_dataset says.
 
 #include <memory>
 #include <string>

@@ -22,8 +22,8 @@ namespace {
 
 // Null where no lane of the run compiles. In lane auto training continues beside the compiler, in lane compiled it
 // waits.
-std::unique_ptr<program::CompileService> desk_of_run(const config::RunConfig& config, torch::Device device,
-                                                     const std::string& cache_dir) {
+std::unique_ptr<program::CompileService> compile_service_of(const config::RunConfig& config, torch::Device device,
+                                                            const std::string& cache_dir) {
   using config::Lane;
   using program::WorkerPriority;
   const Lane lane = config.step.lane;
@@ -80,7 +80,7 @@ TrainingSetup set_up(const config::RunConfig& config, const std::string& cache_d
   auto data = load_data(config, way_out, test);
   auto model = step::build_model(config, data.train.shape, settings, device);
   device::keep_freed_memory();
-  return {config, device, settings, std::move(data), std::move(model), desk_of_run(config, device, cache_dir)};
+  return {config, device, settings, std::move(data), std::move(model), compile_service_of(config, device, cache_dir)};
 }
 
 TrainingSetup set_up_saved(const config::RunConfig& config, const leyline::SampleShape& sample,

@@ -26,7 +26,8 @@ config::RunConfig with_made_up_text(config::RunConfig config, const Scratch& scr
 // Throws Error as set_up() does, and kConfig where the data do not fill one step.
 std::unique_ptr<Workload> prepare_workload(const config::RunConfig& config, const std::string& cache_dir);
 
-// For lanes that compile, whatever step.lane says: makes the desk, or notes in no_compiler why there is none.
+// For lanes that compile, whatever step.lane says: makes the compile service, or notes in no_compiler why there is
+// none.
 void prepare_compiling(Workload& workload, const std::string& cache_dir);
 
 // A fresh model at the run's start; each has the same bits.

@@ -35,7 +35,7 @@ SavedRun saved_run(const ExportRequest& request) {
 }
 
 // Where a difference from other programs is rounding alone.
-TrainingSetup workbench(config::RunConfig config, const SavedRun& saved) {
+TrainingSetup setup_of(config::RunConfig config, const SavedRun& saved) {
   config.device.kind = "cpu";
   config.device.precision = config::Precision::kFp32;
   auto setup = set_up_saved(config, saved.preprocessing->shape, saved_numerics(saved));
@@ -82,16 +82,16 @@ std::map<std::string, double> validation_figures(const nlohmann::json& progress)
 ExportNetwork::ExportNetwork(const ExportRequest& request)
     : request_(request),
       saved_(saved_run(request)),
-      bench_(workbench(request.config, saved_)),
-      averaged_(averaged_model(bench_, saved_)) {}
+      setup_(setup_of(request.config, saved_)),
+      averaged_(averaged_model(setup_, saved_)) {}
 
 std::string ExportNetwork::write_parts(const std::string& folder) const {
   const at::NoGradGuard no_grad;
-  const auto& network = bench_.model->network.state();
+  const auto& network = setup_.model->network.state();
   const auto& shape = preprocessing().shape;
   const auto title = fmt::format("{}: a network that Esper trained and grew, as of {}.", run_name(request_),
                                  std::filesystem::path(saved_.path).filename().string());
-  const auto file = porting::python_file({network, bench_.config.host, shape}, preprocessing(), title);
+  const auto file = porting::python_file({network, setup_.config.host, shape}, preprocessing(), title);
   storage::publish_file(storage::real_file_system(), folder + "/model.py", storage::bytes_of(file));
   write(folder + "/weights.safetensors", porting::network_values(network));
   const auto example = porting::make_example(preprocessing(), kExampleRows);
@@ -104,25 +104,25 @@ std::string ExportNetwork::write_parts(const std::string& folder) const {
 
 void ExportNetwork::require_weights(const std::string& folder) const {
   const auto path = folder + "/weights.safetensors";
-  const auto values = porting::network_values(bench_.model->network.state());
+  const auto values = porting::network_values(setup_.model->network.state());
   if (const auto same = porting::check_weights(storage::real_file_system(), path, values); !same) {
     throw Error(ExitCode::kResources, path + " is not what was written: " + same.error());
   }
 }
 
 porting::ModelCard ExportNetwork::card() const {
-  const auto& network = bench_.model->network.state();
+  const auto& network = setup_.model->network.state();
   const auto& info = saved_.image.info;
   porting::ModelCard card;
   card.run = run_name(request_);
-  card.host = base::name_of(bench_.config.host.kind);
+  card.host = base::name_of(setup_.config.host.kind);
   card.checkpoint = std::filesystem::path(saved_.path).filename().string();
   card.epoch = info.epoch;
   card.step = info.step;
   for (const auto& [name, tensor] : porting::network_values(network)) {
     if (tensor.is_floating_point()) card.parameters += tensor.numel();
   }
-  card.is_averaged = bench_.settings.ema_decay > 0;
+  card.is_averaged = setup_.settings.ema_decay > 0;
   card.seeds = porting::card_seeds(network);
   for (auto& seed : card.seeds) add_epochs(seed, request_.run_dir, info.epoch);
   card.figures = validation_figures(base::member(saved_.image.run, "progress"));

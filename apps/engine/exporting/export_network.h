@@ -33,7 +33,7 @@ class ExportNetwork {
  private:
   const ExportRequest& request_;
   SavedRun saved_;
-  TrainingSetup bench_;
+  TrainingSetup setup_;
   tolaria::AveragedModel averaged_;
 };
 

@@ -53,7 +53,7 @@ std::vector<Microbatch> microbatches_of(const StepBundle& bundle, const std::str
 }
 
 // Bundles are of runs on the CPU.
-TrainingSetup bench_of(config::RunConfig config, const SavedRun& saved) {
+TrainingSetup setup_of_bundle(config::RunConfig config, const SavedRun& saved) {
   config.device.kind = "cpu";
   TrainingSetup setup = set_up_saved(config, saved.preprocessing->shape, saved_numerics(saved));
   restore(setup, saved);
@@ -103,7 +103,7 @@ Reproduction reproduce(const std::string& path, const config::RunConfig& config)
   auto preprocessing = data::read_preprocessing(bundle.state.preprocessing);
   if (!preprocessing) refuse(path, "preprocessing.json: " + preprocessing.error());
   const SavedRun saved{path, std::move(bundle.state), std::move(*preprocessing)};
-  TrainingSetup setup = bench_of(config, saved);
+  TrainingSetup setup = setup_of_bundle(config, saved);
   program::FiniteTrace trace(named_tensors(setup, microbatches));
   Reproduction found{path, bundle.facts, {}, 0, {}};
   try {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <system_error>
+#include <utility>
 
 #include "base/text/joined.h"
 #include "base/text/text_outlet.h"
@@ -32,18 +32,18 @@ std::vector<RunRecord> records_to_delete(const std::vector<std::string>& given) 
   std::set<std::filesystem::path> folders;
   for (const auto& run : given) {
     const std::string folder = run_folder_named(run);
-    std::error_code unknown;  // which reading the run reports
-    const auto whole = std::filesystem::weakly_canonical(folder, unknown);
-    if (!folders.insert(unknown ? std::filesystem::path(folder) : whole).second) continue;  // it was named twice
     try {
-      records.push_back(runs::read_run_record(folder));
-      const RunRecord& record = records.back();
-      if (record.state == runs::RunState::kRunning) {
-        problems.push_back(record.path + " is running; stop it first");
-      } else if (const auto checked = runs::check_removable(folder); !checked) {
+      RunRecord record = runs::read_run_record(folder);
+      if (const auto checked = runs::check_removable(folder); !checked) {
         problems.push_back(checked.error());
+      } else if (record.state == runs::RunState::kRunning) {
+        problems.push_back(record.path + " is running; stop it first");
+      } else if (folders.insert(std::filesystem::canonical(folder)).second) {  // else it was named twice
+        records.push_back(std::move(record));
       }
     } catch (const base::Error& error) {
+      problems.emplace_back(error.what());
+    } catch (const std::filesystem::filesystem_error& error) {
       problems.emplace_back(error.what());
     }
   }

@@ -35,7 +35,8 @@ class RunSafety {
   // newest good state in memory. False: there is none.
   bool restore_good_state();
 
-  // The end of an epoch, in this order. Where it may be interrupted, its transaction has begun.
+  // The end of an epoch, in this order. Where it may be interrupted, its transaction has begun; before what completes
+  // it, the snapshot is discarded (good_state()), since the network's structure may change.
   EpochEndTransaction& transaction() { return transaction_; }
   // An epoch that was trained and validated, and is not counted yet.
   struct EpochToCheck {

@@ -44,17 +44,17 @@ double milliseconds_of(const std::function<void()>& pass) {
 }  // namespace
 
 base::RatioEstimate counterfactual_ratio(const Workload& workload, int rounds) {
-  const auto& bench = workload.setup;
+  const auto& setup = workload.setup;
   const auto model = grown_model(workload, kSeeds);
   std::vector<step::Microbatch> batches;
   for (const auto& step : workload.steps) batches.insert(batches.end(), step.begin(), step.end());
   const auto configurations = all_on_and_off(model->network);
   const auto plan = kasmina::plan_stacked(model->network.state(), configurations),
              full = kasmina::plan_stacked(model->network.state(), {&configurations.back(), 1});
-  tolaria::Validation validation{bench.device, bench.settings.compute_type, {}};
-  validation.scoring = tolaria::scoring_of(bench.settings);
+  tolaria::Validation validation{setup.device, setup.settings.compute_type, {}};
+  validation.scoring = tolaria::scoring_of(setup.settings);
   validation.figures = tolaria::Figures::kScore;  // as the stacked pass
-  const auto rows = bench.config.growth.counterfactual.max_rows;
+  const auto rows = setup.config.growth.counterfactual.max_rows;
   const auto stacked = [&] { return validate_stacked(each_of(batches), {model->network, plan, rows}, validation); };
   const auto plain = [&] {
     const auto forward = [&](const torch::Tensor& x) { return model->network.forward(x, kasmina::Mode::kEvaluate); };

@@ -25,8 +25,8 @@ const torch::Tensor& probe_of(const Workload& workload) { return workload.steps.
 // The configured host in the stated settings, with newborn seeds in its first slots.
 std::unique_ptr<step::Model> grow(const Workload& workload, int seeds, const config::RunConfig& config,
                                   const step::StepSettings& settings) {
-  const auto& bench = workload.setup;
-  auto model = step::build_model(with_four_slots(config), bench.data.train.shape, settings, bench.device);
+  const auto& setup = workload.setup;
+  auto model = step::build_model(with_four_slots(config), setup.data.train.shape, settings, setup.device);
   const auto slots = kasmina::export_slots(model->network.state());
   for (int i = 0; i < seeds; ++i) {
     const auto& slot = slots.at(static_cast<std::size_t>(i));
