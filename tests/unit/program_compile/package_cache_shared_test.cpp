@@ -47,7 +47,8 @@ TEST_CASE("of those who want one program at once one compiles it, and the others
   auto& first = service.start();
   first.submit(request);
   REQUIRE(comes_to([&] { return std::filesystem::exists(service.folder / "began"); }));
-  PackageCache cache(storage::real_file_system(), {service.folder / "programs"});
+  PackageCache cache(storage::real_file_system(),
+                     {.folder = service.folder / "programs", .mac_key = user_key().value()});
   Compiler second(service.settings, cache);
   second.submit(request);
   REQUIRE(comes_to([&] { return second.stage() == CompileStage::kOtherProcess; }));
@@ -137,7 +138,8 @@ TEST_CASE("a quick package that is done after one in full effort does not replac
   REQUIRE(comes_to([&] { return std::filesystem::exists(service.folder / "began"); }));
   auto settings = service.settings;
   settings.priority = WorkerPriority::kNormal;
-  PackageCache cache(storage::real_file_system(), {service.folder / "programs"});
+  PackageCache cache(storage::real_file_system(),
+                     {.folder = service.folder / "programs", .mac_key = user_key().value()});
   Compiler foreground(settings, cache);
   foreground.submit(full);
   const auto made = take(foreground, full.key);

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "program/cache/cache_key.h"
+#include "program/cache/user_key.h"
 #include "program/compile/compiler.h"
 #include "storage/real_file_system.h"
 #include "support/compiler_headers.h"
@@ -101,7 +102,7 @@ inline const std::string& shared_headers() {
 // A service over a cache of its own.
 struct Service {
   test::TemporaryFolder folder;
-  PackageCache cache{storage::real_file_system(), {folder / "programs"}};
+  PackageCache cache{storage::real_file_system(), {.folder = folder / "programs", .mac_key = user_key().value()}};
   CompilerSettings settings;
   std::optional<Compiler> compiler;
 

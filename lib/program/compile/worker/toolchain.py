@@ -138,10 +138,10 @@ class Build:
 
     def header(self, text, command):
         """Precompiled for these flags; returns the header's name, which the compiler turns into the precompiled one."""
-        clang = "clang" in os.path.basename(command[0])
+        clang = "clang" in os.path.basename(command[0]) or "clang" in self.versions[command[0]]
         # clang's hold the name of the header: in a folder that was moved they are rebuilt.
-        place = [self.folder] if clang else []
-        name = digest(text, self.versions[command[0]], *place, *command)
+        where = [self.folder] if clang else []
+        name = digest(text, self.versions[command[0]], *where, *command)
         place = os.path.join(self.folder, "headers", name, "header.h")
 
         def write(name):
