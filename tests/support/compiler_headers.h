@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "base/descriptor.h"
-#include "support/files.h"
+#include "support/umask.h"
 
 namespace esper::test {
 

@@ -24,16 +24,4 @@ inline mode_t mode_of(const std::string& path) {
   return status.st_mode & 07777;
 }
 
-// This process's file mode mask for the life of the object.
-class Umask {
- public:
-  explicit Umask(mode_t mask) : before_(::umask(mask)) {}
-  ~Umask() { ::umask(before_); }
-  Umask(const Umask&) = delete;
-  Umask& operator=(const Umask&) = delete;
-
- private:
-  mode_t before_;
-};
-
 }  // namespace esper::test

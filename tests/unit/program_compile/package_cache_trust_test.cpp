@@ -22,6 +22,7 @@
 #include "support/environment_variable.h"
 #include "support/files.h"
 #include "support/temporary_folder.h"
+#include "support/umask.h"
 
 namespace esper::program::package_cache_trust_test {
 namespace {

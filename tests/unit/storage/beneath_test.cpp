@@ -17,6 +17,7 @@
 #include "storage/file_tools.h"
 #include "support/files.h"
 #include "support/temporary_folder.h"
+#include "support/umask.h"
 
 namespace esper::test::beneath_test {
 
