@@ -181,7 +181,7 @@ void Connection::linger() {
 }
 
 void Connection::begin_stream(const Response& response) {
-  if (!service_->streams().has_room(is_local())) {
+  if (!service_->streams().has_room(entrance_.peer)) {
     return refuse(503, "too many event streams: at most " + std::to_string(service_->options().limits.streams) +
                            " at once; try again when one has ended");
   }
@@ -191,7 +191,7 @@ void Connection::begin_stream(const Response& response) {
   } catch (const base::Error& error) {
     return refuse(500, error.what());
   }
-  service_->streams().begin(std::move(socket_), is_local(), std::move(head));
+  service_->streams().begin(std::move(socket_), entrance_.peer, std::move(head));
   close();  // what is left: the socket is the stream's
 }
 

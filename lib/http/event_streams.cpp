@@ -8,17 +8,17 @@
 
 namespace esper::http {
 
-bool EventStreams::has_room(bool is_local) const {
-  const auto is_one = [&](const auto& stream) { return stream.second == is_local; };
+bool EventStreams::has_room(const Peer& peer) const {
+  const auto is_one = [&](const auto& stream) { return stream.second == peer.is_local; };
   return static_cast<std::size_t>(std::ranges::count_if(streams_, is_one)) < limits_.streams;
 }
 
-void EventStreams::begin(Socket socket, bool is_local, std::string head) {
+void EventStreams::begin(Socket socket, const Peer& peer, std::string head) {
   const auto stream = std::make_shared<EventStream>(loop_, std::move(socket), limits_,
                                                     [self = weak_from_this()](const std::shared_ptr<EventStream>& one) {
                                                       if (const auto streams = self.lock()) streams->ended(one);
                                                     });
-  streams_.emplace(stream, is_local);
+  streams_.emplace(stream, peer.is_local);
   if (streams_.size() == 1) schedule_heartbeat();
   stream->begin(std::move(head));
 }

@@ -21,10 +21,10 @@ class EventStreams : public std::enable_shared_from_this<EventStreams> {
  public:
   EventStreams(boost::asio::io_context& loop, const Limits& limits) : loop_(loop), limits_(limits), heartbeat_(loop) {}
 
-  // For one more of those that came in the same way.
-  bool has_room(bool is_local) const;
+  // For one more of those that came in the same way: locally, or not.
+  bool has_room(const Peer& peer) const;
   // With the response's head.
-  void begin(Socket socket, bool is_local, std::string head);
+  void begin(Socket socket, const Peer& peer, std::string head);
   void publish(const Event& event);
   void close();
   std::size_t count() const { return streams_.size(); }
