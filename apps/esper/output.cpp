@@ -44,17 +44,20 @@ void print_ok(std::string_view text) {
   base::write_output((has_coloured_output() ? "\033[32mOK\033[0m " : "OK ") + base::printable_line(text) + "\n");
 }
 
+ordered_json error_json(base::ExitCode code, const std::string& text, const std::vector<base::Problem>& problems) {
+  ordered_json list = ordered_json::array();
+  for (const base::Problem& problem : problems) list.push_back(problem_json(problem));
+  return {{"code", std::string(base::name_of(code))},
+          {"exit_code", static_cast<int>(code)},
+          {"text", text},
+          {"problems", std::move(list)}};
+}
+
 int report_error(base::ExitCode code, const std::string& text, const std::vector<base::Problem>& problems,
                  Format format) {
   if (format == Format::kJson) {
-    ordered_json list = ordered_json::array();
-    for (const base::Problem& problem : problems) list.push_back(problem_json(problem));
     try {
-      print_json(ordered_json{{"error",
-                               {{"code", std::string(base::name_of(code))},
-                                {"exit_code", static_cast<int>(code)},
-                                {"text", text},
-                                {"problems", std::move(list)}}}});
+      print_json(ordered_json{{"error", error_json(code, text, problems)}});
     } catch (const std::exception&) {  // the message below and the exit status report it
     }
   }

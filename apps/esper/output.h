@@ -24,6 +24,9 @@ std::string counted(std::size_t count, const std::string& what);
 // "OK TEXT", in green where that holds.
 void print_ok(std::string_view text);
 
+// {"code", "exit_code", "text", "problems"}: an error as the member "error" of what is printed with --json.
+nlohmann::ordered_json error_json(base::ExitCode code, const std::string& text,
+                                  const std::vector<base::Problem>& problems = {});
 // Prints the error in both forms that `format` asks for and returns its exit code.
 int report_error(base::ExitCode code, const std::string& text, const std::vector<base::Problem>& problems,
                  Format format);

@@ -132,11 +132,11 @@ int carry_out(const std::vector<drill::Drill>& drills, const DrillOptions& optio
   const bool keeps = options.keep || !drill::none_failed(results);
   if (keeps) scratch.keep();
   const auto document = drill::scorecard(results, build_name(), keeps ? scratch.path() : "");
-  write_and_print(options.output, document, [&] {
-    if (options.json) return print_json(document);
+  const int written = write_and_print(options.output, document, options.json ? Format::kJson : Format::kText, [&] {
     print(drill::scorecard_text(results));
     if (keeps) print_line("runs: " + scratch.path());
   });
+  if (written != 0) return written;
   return drill::none_failed(results) ? 0 : kDiffers;
 }
 

@@ -6,14 +6,17 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <exception>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "base/file_system.h"
 #include "base/text/standard_output.h"
+#include "base/text/text_outlet.h"
 #include "storage/atomic_publish.h"
+#include "storage/bytes.h"
 #include "storage/real_file_system.h"
 
 namespace esper {
@@ -30,17 +33,24 @@ void refuse_unwritable(const std::string& file) {
   ::unlink(probe.c_str());
 }
 
-void write_and_print(const std::string& file, const nlohmann::ordered_json& document,
-                     const std::function<void()>& print) {
-  std::exception_ptr failure;
+int write_and_print(const std::string& file, nlohmann::ordered_json document, Format format,
+                    const std::function<void()>& print_text) {
+  std::optional<base::IoError> failure;
   try {
     const std::string text = base::json_text(document);
     if (!file.empty()) storage::publish_file(storage::real_file_system(), file, storage::bytes_of(text));
-  } catch (const base::IoError&) {
-    failure = std::current_exception();
+  } catch (const base::IoError& error) {
+    failure = error;
   }
-  print();
-  if (failure) std::rethrow_exception(failure);
+  if (format == Format::kJson) {
+    if (failure) document["error"] = error_json(failure->code(), failure->what());
+    print_json(document);
+  } else {
+    print_text();
+  }
+  if (!failure) return 0;
+  base::print_failure(failure->what());
+  return static_cast<int>(failure->code());
 }
 
 }  // namespace esper

@@ -103,8 +103,9 @@ int verify(const VerifyOptions& options) {
   const drill::CertificateFacts facts{static_cast<std::uint64_t>(options.seed), build_name(),
                                       environment_value("ESPER_FAULTS"), keeps ? scratch.path() : ""};
   const auto document = drill::certificate(proof, plan, config, facts);
-  write_and_print(options.output, document,
-                  [&] { options.config.json ? print_json(document) : print_proof(proof, options, scratch.path()); });
+  const int written = write_and_print(options.output, document, options.config.format(),
+                                      [&] { print_proof(proof, options, scratch.path()); });
+  if (written != 0) return written;
   if (!options.config.json) print_line("certificate: " + options.output);
   return exit_code_of_proof(proof);
 }

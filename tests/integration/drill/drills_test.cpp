@@ -1,7 +1,10 @@
 // esper drill: the project's own drills, and drills that fail.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
 #include <filesystem>
+#include <system_error>
+#include <thread>
 
 #include "integration/run/run_record.h"
 #include "integration/run/run_room.h"
@@ -75,6 +78,35 @@ TEST_CASE("other bits than those of the run without faults fail a drill") {
                               "faults: [tolaria.nan_input@10]\n");
   CHECK(finished.exit_code == 1);
   CHECK_THAT(finished.out, ContainsSubstring("parameters and buffers: "));
+}
+
+TEST_CASE("a scorecard whose file cannot be written any more is one JSON object, with the reason") {
+  const RunRoom room;
+  room.write("drills/run/small.yaml", growing_config());
+  std::string text = kMine;
+  room.write("drills/mine.yaml", text.insert(text.find("small.yaml"), "run/"));
+  const auto scratch = room.path / "scratch", output = room.path / "output";
+  for (const auto& folder : {scratch, output}) std::filesystem::create_directories(folder);
+  RunningProgram program({binary(), "drill", "--drills", room.path / "drills", "--json", "--output", output / "card"},
+                         {"TMPDIR=" + scratch.string()});
+  // The first training's files are there: whether the output can be written was looked at before.
+  const auto trains = [&] {
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(scratch))
+      if (!std::filesystem::is_empty(entry.path(), ignored)) return true;
+    return false;
+  };
+  while (!trains() && !program.has_ended()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::filesystem::remove_all(output);
+  const auto finished = program.wait();
+  INFO(finished.out << finished.err);
+  CHECK(finished.exit_code == 6);
+  const json scorecard = json_of(finished);
+  REQUIRE(scorecard.is_object());
+  CHECK(scorecard["drills"].size() == 1);
+  REQUIRE(scorecard.contains("error"));
+  CHECK(scorecard["error"]["exit_code"] == 6);
+  CHECK_THAT(finished.err, ContainsSubstring("card"));
 }
 
 TEST_CASE("mistakes in drills are reported at once, and nothing is trained") {
