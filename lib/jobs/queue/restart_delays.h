@@ -4,7 +4,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
-#include <cstddef>
 #include <functional>
 #include <map>
 
@@ -20,7 +19,6 @@ class RestartDelays {
 
   void add(JobId job, base::Duration delay);
   bool has(JobId job) const { return until_.contains(job); }
-  std::size_t count() const { return until_.size(); }
   // Forgets those whose delay has passed, and waits for the next one.
   void update();
 

@@ -60,18 +60,7 @@ std::vector<Job> Scheduler::startable(const std::vector<Job>& active) {
   for (const Job& job : active) threads -= threads_of(job.needs, capacity);
   // Each job needs a thread: where none is free, only the first ones may begin, in place of others.
   const std::int64_t most = threads > 0 ? kMostLookedAt : kMostLookedAtWhereFull;
-  std::int64_t at_once = most + static_cast<std::int64_t>(delays_.count()), read = 0;
-  std::vector<Job> ready;
-  bool are_more = true;
-  while (are_more && std::ssize(ready) < most) {
-    auto jobs = store_.ready(at_once, read);
-    are_more = std::ssize(jobs) == at_once;
-    read += at_once;
-    at_once = kMostLookedAt;
-    for (Job& job : jobs)
-      if (could_begin(job) && std::ssize(ready) < most) ready.push_back(std::move(job));
-  }
-  return ready;
+  return store_.ready(most, [this](const Job& job) { return could_begin(job); });
 }
 
 // Neither waits for its delay nor needs more than there is, which would hide those behind it for good.

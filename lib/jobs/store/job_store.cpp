@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -122,12 +123,15 @@ std::vector<Job> JobStore::list(const JobFilter& filter) {
   return jobs_in(rows, filter.parts);
 }
 
-std::vector<Job> JobStore::ready(std::int64_t most, std::int64_t skipped) {
-  auto rows = database_.prepare(fmt::format(
-      "SELECT {} FROM jobs WHERE state = 'queued' AND unmet = 0 ORDER BY priority DESC, id LIMIT ? OFFSET ?",
-      kJobColumns));
-  rows.bind(most).bind(skipped);
-  return jobs_in(rows);
+std::vector<Job> JobStore::ready(std::int64_t most, const std::function<bool(const Job&)>& could_begin) {
+  auto rows = database_.prepare(
+      fmt::format("SELECT {} FROM jobs WHERE state = 'queued' AND unmet = 0 ORDER BY priority DESC, id", kJobColumns));
+  std::vector<Job> jobs;
+  while (std::ssize(jobs) < most && rows.step()) {
+    Job job = job_in(rows);
+    if (could_begin(job)) jobs.push_back(std::move(job));
+  }
+  return jobs;
 }
 
 std::int64_t JobStore::count(JobState state) const {

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,9 +58,9 @@ class JobStore {
   bool knows(const Submission& submission);
   std::optional<Job> find(JobId id);
   std::vector<Job> list(const JobFilter& filter);
-  // Those that are queued and whose jobs of `after` have succeeded: higher priorities first, then older ones;
-  // without the first `skipped`.
-  std::vector<Job> ready(std::int64_t most, std::int64_t skipped = 0);
+  // Those that are queued, whose jobs of `after` have succeeded, and for which `could_begin` holds: higher priorities
+  // first, then older ones. It is asked of each in this order until there are `most`, and changes none.
+  std::vector<Job> ready(std::int64_t most, const std::function<bool(const Job&)>& could_begin);
   std::int64_t count(JobState state) const;
   // All that have not ended.
   std::vector<std::pair<JobId, JobState>> unfinished();
