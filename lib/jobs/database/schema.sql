@@ -100,3 +100,7 @@ CREATE TABLE results (
 -- What the run was forecast to take, as JSON (config/facts/estimate.h), and the most memory that an attempt has had.
 ALTER TABLE jobs ADD COLUMN forecast TEXT NOT NULL DEFAULT '{}';
 ALTER TABLE jobs ADD COLUMN peak_bytes INTEGER NOT NULL DEFAULT 0;
+
+-- version 4
+-- Those that ended last are listed each time that a page is drawn.
+CREATE INDEX jobs_by_end ON jobs (state, ended_ms);

@@ -228,7 +228,7 @@ TEST_CASE("the audit log has each change with who asked for it and the state tha
   CHECK(!rows.step());
 }
 
-TEST_CASE("no statement that each submission leads to looks at the whole queue") {
+TEST_CASE("no statement that each submission or each look at the page leads to goes through the whole table") {
   esper::test::TemporaryFolder folder;
   Database database = open_database(folder / "jobs.db");
   const auto plan_of = [&](const std::string& sql) {
@@ -243,7 +243,11 @@ TEST_CASE("no statement that each submission leads to looks at the whole queue")
   CHECK(ready.find("TEMP B-TREE") == std::string::npos);
   const auto active = plan_of("SELECT * FROM jobs WHERE state IN ('starting', 'running', 'stopping') ORDER BY id");
   CAPTURE(active);
-  CHECK(active.find("jobs_by_turn") != std::string::npos);
+  CHECK(active.find("SEARCH jobs USING INDEX") != std::string::npos);
+  const auto failed = plan_of("SELECT id FROM jobs WHERE state IN ('failed') ORDER BY ended_ms DESC, id DESC LIMIT 3");
+  CAPTURE(failed);
+  CHECK(failed.find("jobs_by_end") != std::string::npos);
+  CHECK(failed.find("TEMP B-TREE") == std::string::npos);
 }
 
 }  // namespace esper::test::job_store_test
