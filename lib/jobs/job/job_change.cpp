@@ -30,7 +30,7 @@ std::string why_not(const Job& job, const JobChange& change) {
   return "";
 }
 
-bool changes_forecast(const JobChange& change) { return change.config || change.memory_bytes || change.gpus; }
+bool changes_forecast(const JobChange& change) { return change.config || change.gpus; }
 
 Job changed(Job job, const JobChange& change) {
   if (changes_forecast(change) && !is_active(job.state)) job.forecast = {};

@@ -38,8 +38,15 @@ base::Expected<Submission> RunForecasts::admit(const Submission& submission) con
 }
 
 base::Expected<std::optional<Job>> RunForecasts::after_change(const Job& job, const JobChange& change) const {
-  if (!changes_forecast(change) || !why_not(job, change).empty()) return std::optional<Job>();
+  const bool may_not_fit = changes_forecast(change) || change.memory_bytes;
+  if (!may_not_fit || !why_not(job, change).empty()) return std::optional<Job>();
   Job after = changed(job, change);
+  // Made again, the forecast would take GPUs that follow from the run file for declared ones.
+  if (!changes_forecast(change) && !is_missing(job)) {
+    const auto fits = check_fits(after, observer_.capacity(), observer_.whole_disk(after.run_dir));
+    if (!fits) return base::failure(fits.error());
+    return std::optional<Job>();
+  }
   const auto admitted = admit(submission_of(after, change.config ? *change.config : run_file_of(job)));
   if (!admitted) return base::failure(admitted.error());
   return std::optional(with_forecast_of(*admitted, std::move(after)));

@@ -20,7 +20,7 @@ class RunForecasts {
   // The submission with its forecast and its GPUs. Its configuration has no mistakes. Fails with the reason where it
   // could never begin here.
   base::Expected<Submission> admit(const Submission& submission) const;
-  // The job with the needs and the forecast that the change gives it; nothing where it changes neither, or is not
+  // The job with the needs and the forecast that the change gives it; nothing where it needs no new forecast, or is not
   // allowed. Fails where it could never begin again here.
   base::Expected<std::optional<Job>> after_change(const Job& job, const JobChange& change) const;
   // For a job that has no forecast yet: trials of a sweep, and jobs of an earlier version's database. What is too large

@@ -64,9 +64,14 @@ base::Expected<Submission> admit(Submission submission, const config::RunConfig&
   Job job;
   job.needs = admitted->needs;
   job.forecast = admitted->forecast;
+  if (auto fits = check_fits(job, capacity, disk_bytes); !fits) return base::failure(fits.error());
+  return admitted;
+}
+
+base::Expected<void> check_fits(const Job& job, const Capacity& capacity, std::int64_t disk_bytes) {
   if (const auto reason = never_fits(job, capacity, disk_bytes); !reason.empty())
     return base::failure("it can never begin on this machine: " + reason);
-  return admitted;
+  return {};
 }
 
 }  // namespace esper::jobs

@@ -18,4 +18,7 @@ base::Expected<Submission> with_forecast(Submission submission, const config::Ru
 base::Expected<Submission> admit(Submission submission, const config::RunConfig& config,
                                  const config::RunInputs& inputs, const Capacity& capacity, std::int64_t disk_bytes);
 
+// Fails where a job that has its forecast could never begin here, with the reason for its user.
+base::Expected<void> check_fits(const Job& job, const Capacity& capacity, std::int64_t disk_bytes);
+
 }  // namespace esper::jobs

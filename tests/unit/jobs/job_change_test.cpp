@@ -48,11 +48,12 @@ TEST_CASE("what changes the forecast of a run leaves the job without one until i
   Job job{.id = 1, .state = JobState::kHeld, .needs = {.threads = 1, .gpus = 1}};
   job.forecast.parameters = 7;
   CHECK(changed(job, {.priority = 3}).forecast == job.forecast);
-  CHECK(changed(job, {.memory_bytes = 1 << 20}).forecast != job.forecast);
+  CHECK(changed(job, {.memory_bytes = 1 << 20}).forecast == job.forecast);
+  CHECK(changed(job, {.gpus = 2}).forecast != job.forecast);
   CHECK(changed(job, {.config = "a", .config_before = "b"}).needs.gpus == kGpusByDevice);
   CHECK(changed(job, {.gpus = 2, .config = "a", .config_before = "b"}).needs.gpus == 2);
   job.state = JobState::kRunning;
-  CHECK(changed(job, {.memory_bytes = 1 << 20}).forecast == job.forecast);
+  CHECK(changed(job, {.gpus = 2}).forecast == job.forecast);
 }
 
 }  // namespace esper::test::job_change_test

@@ -317,8 +317,15 @@ TEST_CASE("a trial that needs more than a GPU has waits, unless its sweep says h
     CHECK(room.store.find(1)->attempts == 0);
     CHECK_THAT(queue.waiting_reason(*room.store.find(1)),
                ContainsSubstring("cannot begin here: GPU memory: the run is forecast to take 1"));
+    // The one GPU follows from the run file: that it is enough was not said.
+    const auto edited = queue.edit(1, {.memory_bytes = std::int64_t{1} << 30}, 7);
+    REQUIRE_FALSE(edited);
+    CHECK_THAT(edited.error(), ContainsSubstring("it can never begin on this machine: GPU memory"));
+    CHECK(room.store.find(1)->needs.memory_bytes == 0);
     CHECK(queue.edit(1, {.gpus = 1}, 7));
+    CHECK(queue.edit(1, {.memory_bytes = std::int64_t{1} << 30}, 7));
     room.run();
+    CHECK(room.store.find(1)->needs.memory_bytes == std::int64_t{1} << 30);
     CHECK(room.store.find(1)->forecast.device_memory.bytes == std::int64_t{1} << 30);
     CHECK_THAT(queue.waiting_reason(*room.store.find(1)), !ContainsSubstring("cannot begin here"));
   }
