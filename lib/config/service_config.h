@@ -71,16 +71,13 @@ struct RiskConfig {
 // What is observed of a command that was carried out.
 struct ReportsConfig {
   int window_epochs = 1;
-  base::Duration retention = std::chrono::hours(24);
 
   template <class = void>
   static constexpr auto fields() {
     using C = ReportsConfig;
     return std::tuple{
-        field("window_epochs", &C::window_epochs, "epochs over which a command is observed", between(1, 1e6)),
-        field("retention", &C::retention, "how long what was observed is kept")};
+        field("window_epochs", &C::window_epochs, "epochs over which a command is observed", between(1, 1e6))};
   }
-  void validate(Findings& out) const;
 };
 
 }  // namespace esper::config

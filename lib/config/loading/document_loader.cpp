@@ -22,18 +22,6 @@ using base::Place;
 using base::Problem;
 using base::shortened;
 
-namespace {
-
-// A field of earlier versions: a run file from elsewhere must not bring code that this process loads.
-constexpr std::string_view kCacheDir = "step.compile.cache_dir";
-constexpr std::string_view kCacheDirRefused =
-    "compiled programs are native code, so a run file cannot set their folder; remove this line and use --cache-dir or "
-    "ESPER_CACHE";
-constexpr std::string_view kCacheDirIgnored =
-    "is ignored: only --cache-dir and ESPER_CACHE set the folder of compiled programs";
-
-}  // namespace
-
 DocumentLoader::DocumentLoader(LoadedConfig& out, std::string run_file)
     : out_(out), rows_(field_table(out.config)), run_file_(std::move(run_file)) {
   for (const FieldRow& row : rows_) {
@@ -95,7 +83,7 @@ void DocumentLoader::apply_entry(const YamlEntry& entry, const std::string& sect
   const std::string path = join_path(section, entry.key);
   const auto found = by_path_.find(path);
   const bool dotted = entry.key.find('.') != std::string::npos;
-  if (path == kCacheDir && !dotted) return refuse_cache_dir(entry);
+  if (const RemovedField* removed = dotted ? nullptr : removed_field(path)) return refuse_removed(entry, *removed);
   if (found == by_path_.end() || dotted) {
     return report(entry.place, shortened(path), unknown_key(entry.key, section));
   }
@@ -109,12 +97,11 @@ void DocumentLoader::apply_entry(const YamlEntry& entry, const std::string& sect
   }
 }
 
-// Run folders of earlier versions have it empty: then nothing was asked for.
-void DocumentLoader::refuse_cache_dir(const YamlEntry& entry) {
-  if (entry.value.kind == YamlNode::Kind::kScalar && entry.value.text.empty()) return;
-  const std::string path(kCacheDir);
-  if (kind_ == DocumentKind::kRunFile) return report(entry.place, path, std::string(kCacheDirRefused));
-  out_.warnings.push_back({entry.place, path, std::string(kCacheDirIgnored)});
+void DocumentLoader::refuse_removed(const YamlEntry& entry, const RemovedField& field) {
+  if (entry.value.kind == YamlNode::Kind::kScalar && entry.value.text == field.unset) return;
+  const std::string path(field.path);
+  if (kind_ == DocumentKind::kRunFile) return report(entry.place, path, std::string(field.refused));
+  out_.warnings.push_back({entry.place, path, std::string(field.ignored)});
 }
 
 void DocumentLoader::record_items(const std::string& path, const YamlNode& value) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/fields/field_table.h"
+#include "config/fields/removed_fields.h"
 #include "config/loading/load.h"
 #include "config/yaml/yaml_document.h"
 
@@ -36,7 +37,7 @@ class DocumentLoader {
  private:
   void apply_section(const YamlNode& node, const std::string& section);
   void apply_entry(const YamlEntry& entry, const std::string& section);
-  void refuse_cache_dir(const YamlEntry& entry);
+  void refuse_removed(const YamlEntry& entry, const RemovedField& field);
   void record_items(const std::string& path, const YamlNode& value);
   std::string known(const std::string& section) const;
   std::string unknown_key(const std::string& key, const std::string& section) const;

@@ -68,10 +68,6 @@ void BreakerConfig::validate(Findings& out) const {
   if (open_time <= base::Duration(0)) out.push_back({"open_time", "must be > 0", {}});
 }
 
-void ReportsConfig::validate(Findings& out) const {
-  if (retention <= base::Duration(0)) out.push_back({"retention", "must be > 0", {}});
-}
-
 void RiskConfig::validate(Findings& out) const {
   const auto check = [&](double mild, const char* path, double grave, const char* above) {
     if (mild > grave) out.push_back({path, fmt::format("must not exceed policy.risk.{}, {}", above, grave), {above}});

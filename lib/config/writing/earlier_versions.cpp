@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/names.h"
+#include "config/fields/removed_fields.h"
 #include "config/writing/write.h"
 
 namespace esper::config {
@@ -108,6 +109,13 @@ void erase_earlier_behaviour(ordered_json& json) {
     const std::string_view whole(path);
     const std::string_view above = whole.substr(0, whole.rfind('.'));
     if (section->empty()) find_section(json, above, key)->erase(key);
+  }
+}
+
+void add_removed_fields(ordered_json& json) {
+  for (const RemovedField& field : removed_fields()) {
+    std::string key;
+    if (ordered_json* const section = find_section(json, field.path, key)) (*section)[key] = std::string(field.unset);
   }
 }
 

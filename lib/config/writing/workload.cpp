@@ -12,6 +12,7 @@
 #include "base/text/joined.h"
 #include "config/fields/field_table.h"
 #include "config/fields/field_text.h"
+#include "config/fields/removed_fields.h"
 
 namespace esper::config {
 
@@ -42,6 +43,20 @@ bool matters(std::string_view path) {
       kNoMatter, [&](std::string_view name) { return name.ends_with('.') ? path.starts_with(name) : path == name; });
 }
 
+std::string hash_of_fields(const ordered_json& fields) { return hash_text(fnv1a(fields.dump())); }
+
+ordered_json without_removed(ordered_json fields) {
+  for (const RemovedField& field : removed_fields()) fields.erase(std::string(field.path));
+  return fields;
+}
+
+// As this version would have written it.
+std::string hash_of_workload(const ordered_json& workload) {
+  const auto& all = workload.at("fields");
+  const auto fields = without_removed(all);
+  return fields.size() == all.size() ? workload.at("hash").get<std::string>() : hash_of_fields(fields);
+}
+
 std::string value_at(const ordered_json& fields, const std::string& name) {
   return fields.contains(name) ? fields[name].dump() : "nothing";
 }
@@ -54,13 +69,13 @@ ordered_json workload_json(const RunConfig& config) {
   for (const FieldRow& row : field_table(copy)) {
     if (!row.is_section() && matters(row.path)) fields[row.path] = field_json(row.value);
   }
-  return {{"hash", hash_text(fnv1a(fields.dump()))}, {"fields", fields}};
+  return {{"hash", hash_of_fields(fields)}, {"fields", fields}};
 }
 
 std::string workload_difference(const ordered_json& kept, const ordered_json& now) {
-  if (kept.at("hash") == now.at("hash")) return "";
+  if (hash_of_workload(kept) == hash_of_workload(now)) return "";
   constexpr std::size_t kMostNamed = 3;
-  const auto &before = kept.at("fields"), &after = now.at("fields");
+  const ordered_json before = without_removed(kept.at("fields")), after = without_removed(now.at("fields"));
   std::vector<std::string> differences;
   for (const auto* side : {&before, &after}) {
     for (const auto& [name, value] : side->items()) {

@@ -12,7 +12,8 @@ namespace esper::config {
 // reports, saves and waits for, and the compiler's cache and limits.
 nlohmann::ordered_json workload_json(const RunConfig& config);
 
-// The fields in which two of them differ: "data.batch_size: 4 against 8, and 2 more"; empty if their hashes are equal.
+// The fields in which two of them differ: "data.batch_size: 4 against 8, and 2 more"; empty if their hashes are equal,
+// or would be without fields that were removed since.
 std::string workload_difference(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now);
 
 }  // namespace esper::config

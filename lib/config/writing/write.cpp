@@ -32,6 +32,7 @@ ordered_json& at_path(ordered_json& root, const std::string& path) {
 std::uint64_t hash_of_training(const RunConfig& config, FreeAsOf version) {
   ordered_json json = resolved_json(config);
   erase_free_fields(config, json, version);
+  add_removed_fields(json);
   erase_earlier_behaviour(json);
   return fnv1a(json.dump());
 }

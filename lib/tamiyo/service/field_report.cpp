@@ -21,7 +21,9 @@ Outcome outcome_of(std::string_view risk_reason) {
 }
 
 leyline::TelemetryEvent report_event(const FieldReport& report) {
-  const auto metric = [&](const char* name) { return fmt::format("{:.6g}", report.metrics.at(name)); };
+  const auto metric = [&](const char* name) {
+    return report.metrics.empty() ? "" : fmt::format("{:.6g}", report.metrics.at(name));
+  };
   return leyline::event("tamiyo.field_report"_event, leyline::Level::kInfo,
                         {{"command_id", report.command_id},
                          {"seed_id", report.seed_id},

@@ -28,8 +28,8 @@ struct FieldReport {
   Outcome outcome = Outcome::kNeutral;
   std::uint32_t epoch = 0;                      // at whose end the command was issued
   std::uint32_t observation_window_epochs = 0;  // that were observed
-  std::uint64_t issued_at_ns = 0;               // wall clock, UNIX epoch, of the last observation
-  // validation_loss and validation_accuracy at the end, and their changes since the command: *_delta.
+  // validation_loss and validation_accuracy at the end, and their changes since the command: *_delta. Empty: no epoch
+  // was observed.
   std::map<std::string, double> metrics;
   bool operator==(const FieldReport&) const = default;
 };
@@ -38,7 +38,7 @@ struct FieldReport {
 // a budget was exceeded; NEUTRAL where the policy was late or paused; else SUCCESS.
 Outcome outcome_of(std::string_view risk_reason);
 
-// A closed one.
+// A closed one. Its *_delta are empty where no epoch was observed.
 leyline::TelemetryEvent report_event(const FieldReport& report);
 
 }  // namespace esper::tamiyo

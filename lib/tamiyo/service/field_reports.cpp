@@ -1,6 +1,7 @@
 #include "tamiyo/service/field_reports.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -32,7 +33,6 @@ void look_at(PendingReport& pending, const Observation& observation, std::string
     return;
   }
   ++report.observation_window_epochs;
-  report.issued_at_ns = observation.timestamp_ns;
   if (report.risk_reason.empty() || gravity_of(risk_reason) > gravity_of(report.risk_reason)) {
     report.risk_reason = risk_reason;
   }
@@ -43,7 +43,6 @@ void look_at(PendingReport& pending, const Observation& observation, std::string
                     {"validation_accuracy_delta", observation.validation_accuracy - pending.accuracy}};
 }
 
-// Without the wall clock, which the next observation sets: equal runs have equal states.
 nlohmann::json report_json(const PendingReport& pending) {
   const auto& it = pending.report;
   return {{"command", it.command_id},     {"run", it.training_run_id},
@@ -86,7 +85,6 @@ void FieldReports::open(const leyline::Decision& decision, const Observation& ob
     report.blueprint_id = command.seed_operation->blueprint_id;
     report.policy = command.issued_by;
     report.epoch = observation.current_epoch;
-    report.issued_at_ns = observation.timestamp_ns;
     pending_.push_back(std::move(pending));
   }
 }
@@ -100,33 +98,26 @@ std::vector<FieldReport> FieldReports::observe(const Observation& observation, s
   std::erase_if(pending_, [&](const PendingReport& pending) {
     return pending.report.observation_window_epochs >= settings_.window_epochs;
   });
-  for (const auto& report : closed) close(report);
-  forget_old(observation.timestamp_ns);
+  published_ += std::ssize(closed);
   return closed;
 }
 
 void FieldReports::abort(const std::string& command_id) {
   const auto found = std::ranges::find(pending_, command_id, [](auto& pending) { return pending.report.command_id; });
   if (found == pending_.end()) return;
-  auto report = std::move(found->report);
   pending_.erase(found);
-  report.outcome = Outcome::kAborted;
-  close(std::move(report));
-}
-
-void FieldReports::abort_all() {
-  while (!pending_.empty()) abort(std::string(pending_.front().report.command_id));
-}
-
-void FieldReports::close(FieldReport report) {
   ++published_;
-  kept_.push_back(std::move(report));
-  if (kept_.size() > settings_.most_kept) kept_.pop_front();
 }
 
-void FieldReports::forget_old(std::uint64_t now_ns) {
-  const auto retention_ns = static_cast<std::uint64_t>(settings_.retention.count());
-  while (!kept_.empty() && kept_.front().issued_at_ns + retention_ns < now_ns) kept_.pop_front();
+std::vector<FieldReport> FieldReports::abort_all() {
+  std::vector<FieldReport> aborted;
+  for (auto& pending : pending_) {
+    pending.report.outcome = Outcome::kAborted;
+    aborted.push_back(std::move(pending.report));
+  }
+  pending_.clear();
+  published_ += std::ssize(aborted);
+  return aborted;
 }
 
 nlohmann::json FieldReports::save() const {

@@ -3,13 +3,11 @@
 // and is closed with an outcome. Training thread.
 
 #include <cstdint>
-#include <deque>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
 #include "leyline/command.h"
 #include "leyline/observation.h"
 #include "tamiyo/service/field_report.h"
@@ -18,8 +16,6 @@ namespace esper::tamiyo {
 
 struct FieldReportSettings {
   std::uint32_t window_epochs = 1;
-  base::Duration retention = std::chrono::hours(24);  // of closed reports, by the observations' wall clock
-  std::size_t most_kept = 1000;                       // closed ones
 };
 
 struct PendingReport {
@@ -37,25 +33,21 @@ class FieldReports {
   void open(const leyline::Decision& decision, const leyline::Observation& observation, std::uint32_t carried_out);
   // An epoch's end, before its own commands: closes what has been observed for long enough, and returns it.
   std::vector<FieldReport> observe(const leyline::Observation& observation, std::string_view risk_reason);
-  // The network rejected the command, or the run ended before the window did.
+  // The network rejected the command: it has no report any more.
   void abort(const std::string& command_id);
-  void abort_all();
+  // The run ends before their windows do: closes all that are left as aborted, and returns them.
+  std::vector<FieldReport> abort_all();
 
   const std::vector<PendingReport>& pending() const { return pending_; }
-  const std::deque<FieldReport>& kept() const { return kept_; }  // closed, oldest first
-  std::int64_t published() const { return published_; }
+  std::int64_t published() const { return published_; }  // closed ones, those of rejected commands included
 
-  // What a resumed run needs; not the closed ones. Throws nlohmann::json::exception for what is no such state.
+  // What a resumed run needs. Throws nlohmann::json::exception for what is no such state.
   nlohmann::json save() const;
   void load(const nlohmann::json& saved);
 
  private:
-  void close(FieldReport report);
-  void forget_old(std::uint64_t now_ns);
-
   FieldReportSettings settings_;
   std::vector<PendingReport> pending_;
-  std::deque<FieldReport> kept_;
   std::int64_t published_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "tamiyo/service/policy_service.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -53,9 +54,9 @@ ServiceReport PolicyService::finish(const leyline::Observation& observation, con
   report.evaluation = tamiyo::evaluate({observation, std::move(answer), run, clock_.now()}, state_, settings_);
   report.evaluation.events.insert(report.evaluation.events.begin(), asked.events.begin(), asked.events.end());
   report.closed = reports_.observe(observation, report.evaluation.risk_reason);
-  for (const auto& closed : report.closed) report.evaluation.events.push_back(report_event(closed));
   reports_.open(report.evaluation.answer.decision, observation, carried_out);
-  if (observation.is_last) reports_.abort_all();
+  if (observation.is_last) std::ranges::move(reports_.abort_all(), std::back_inserter(report.closed));
+  for (const auto& closed : report.closed) report.evaluation.events.push_back(report_event(closed));
   report.metrics = service_metrics({observation, report.evaluation, state_, consultation_->figures(), reports_});
   if (after_each_) after_each_(report);
   return report;

@@ -32,7 +32,7 @@ struct Consulted {
 struct ServiceReport {
   Evaluation evaluation;
   std::vector<leyline::MetricValue> metrics;
-  std::vector<FieldReport> closed;  // field reports whose window is over
+  std::vector<FieldReport> closed;  // field reports whose window is over, or which the run's end aborts
   Consulted asked;
 };
 

@@ -36,7 +36,6 @@ ServiceSettings service_settings(const config::PolicyConfig& policy, base::Durat
   settings.risk.deadline_ms = base::milliseconds(deadline);
   settings.recovery_evaluations = policy.recovery_evaluations;
   settings.reports.window_epochs = static_cast<std::uint32_t>(policy.reports.window_epochs);
-  settings.reports.retention = policy.reports.retention;
   return settings;
 }
 

@@ -59,4 +59,29 @@ TEST_CASE("a run of an earlier version has that field in its config.yaml: it is 
   CHECK(read_run_config_text(text, "f", {"step.compile.cache_dir=y"}, DocumentKind::kOfRun).problems.size() == 1);
 }
 
+TEST_CASE(
+    "a field that was removed is refused with its place and the reason, and ignored in a run of an earlier version") {
+  const std::string text = "policy:\n  reports: {retention: 6h, window_epochs: 2}\n";
+  CHECK_THAT(problem_of(text), StartsWith("f:2:13: policy.reports.retention: was removed, as it had no effect") &&
+                                   ContainsSubstring("remove this line"));
+  const auto set = read_run_config_text("seed: 1\n", "f", {"policy.reports.retention=6h"});
+  REQUIRE(set.problems.size() == 1);
+  CHECK_THAT(to_string(set.problems[0]), ContainsSubstring("policy.reports.retention: was removed"));
+  const auto of_run = read_run_config_text(text, "f", {}, DocumentKind::kOfRun);
+  CHECK(of_run.problems.empty());
+  REQUIRE(of_run.warnings.size() == 1);
+  CHECK_THAT(to_string(of_run.warnings[0]), StartsWith("f:2:13: policy.reports.retention: is ignored"));
+  CHECK(of_run.config.policy.reports.window_epochs == 2);
+}
+
+// What an earlier version resolved has each of its fields: nobody set this one, and copies of such files are run files.
+TEST_CASE("a field that was removed is passed over where it has the value that it had by default") {
+  const std::string text = "policy: {reports: {retention: 24h}}\n";
+  for (const auto kind : {DocumentKind::kRunFile, DocumentKind::kOfRun}) {
+    const auto loaded = read_run_config_text(text, "f", {}, kind);
+    CHECK((loaded.problems.empty() && loaded.warnings.empty()));
+  }
+  CHECK_THAT(problem_of("policy: {reports: {retention: [24h]}}\n"), ContainsSubstring("was removed"));
+}
+
 }  // namespace esper::test::document_loader_test

@@ -3,11 +3,14 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/hash.h"
 #include "config/loading/load.h"
+#include "config/writing/free_fields.h"
 #include "config/writing/write.h"
 
 namespace esper::test::earlier_versions_test {
 
+using namespace esper;
 using namespace esper::config;
 
 TEST_CASE("a run of a version without these fields goes on as it did") {
@@ -34,6 +37,17 @@ TEST_CASE(
   CHECK(hash_of("training: {grad_scaler: {growth_interval: 2000}}") == hash_of("name: a"));
   CHECK(hash_of("training: {grad_scaler: {growth_interval: 100}}") != hash_of("name: a"));
   CHECK(hash_of("training: {grad_scaler: {init_scale: 1024}}") != hash_of("name: a"));
+}
+
+TEST_CASE("the hash of a training has the fields that are no more, so that a run of an earlier version goes on") {
+  RunConfig config;
+  config.policy.kind = PolicyKind::kGnn;  // which the service asks, so that its settings count
+  auto json = resolved_json(config);
+  erase_free_fields(config, json, FreeAsOf::kNow);
+  erase_earlier_behaviour(json);
+  CHECK(training_hash(config) != base::fnv1a(json.dump()));
+  json.at("policy").at("reports")["retention"] = "24h";
+  CHECK(training_hash(config) == base::fnv1a(json.dump()));
 }
 
 }  // namespace esper::test::earlier_versions_test

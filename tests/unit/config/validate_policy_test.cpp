@@ -42,7 +42,6 @@ TEST_CASE("rules of the policy and of its schedule") {
       Case{"policy: {kind: gnn, risk: {loss_spike: 0.05, loss_warning: 0.06}}",
            "f:1:60: policy.risk.loss_warning: must not exceed policy.risk.loss_spike, 0.05"},
       Case{"policy: {breaker: {open_time: 0s}}", "f:1:31: policy.breaker.open_time: must be > 0"},
-      Case{"policy: {reports: {retention: 0s}}", "f:1:31: policy.reports.retention: must be > 0"},
       Case{"policy: {kind: ensemble, ensemble: [heuristic, gnn]}", ""}, Case{"policy: {ensemble: [none]}", ""},
       Case{"policy: {kind: ensemble}", "f:1:16: policy.ensemble: is empty, but kind ensemble needs policies"},
       Case{"policy: {kind: ensemble, ensemble: [heuristic, gnm]}",

@@ -8,15 +8,12 @@
 namespace esper::tamiyo::field_reports_test {
 namespace {
 
-using std::chrono::hours;
-
 leyline::Observation after_epoch(std::uint32_t epoch, double loss = 0.5) {
   leyline::Observation seen;
   seen.training_run_id = "run";
   seen.current_epoch = epoch;
   seen.validation_loss = loss;
   seen.validation_accuracy = 0.8;
-  seen.timestamp_ns = static_cast<std::uint64_t>(base::Duration(hours(epoch)).count());
   return seen;
 }
 
@@ -83,33 +80,23 @@ TEST_CASE("the gravest reason of the window stays") {
   CHECK(closed[0].outcome == Outcome::kRegression);
 }
 
-TEST_CASE("closed reports are kept for their time, and only so many") {
-  FieldReports reports({.window_epochs = 1, .retention = hours(24), .most_kept = 2});
-  for (std::uint32_t epoch = 1; epoch <= 3; ++epoch) {
-    reports.observe(after_epoch(epoch), "policy");
-    reports.open(germinates("c" + std::to_string(epoch)), after_epoch(epoch), epoch);
-  }
-  reports.observe(after_epoch(4), "policy");
-  REQUIRE(reports.kept().size() == 2);
-  CHECK(reports.kept().front().command_id == "c2");  // closed after 3 hours
-  reports.observe(after_epoch(27), "policy");
-  CHECK(reports.kept().size() == 2);
-  reports.observe(after_epoch(28), "policy");
-  CHECK(reports.kept().size() == 1);
-  CHECK(reports.published() == 3);
-}
-
 TEST_CASE("what is not observed to the end is aborted") {
-  FieldReports reports;
+  FieldReports reports({.window_epochs = 3});
   reports.open(germinates("a"), after_epoch(1), 1);
   reports.open(germinates("b"), after_epoch(1), 1);
   reports.abort("unknown");
   CHECK(reports.pending().size() == 2);
   reports.abort("b");
-  CHECK(reports.kept().front().outcome == Outcome::kAborted);
-  reports.abort_all();
+  CHECK(reports.published() == 1);
+  reports.observe(after_epoch(2, 0.4), "policy");
+  reports.open(germinates("c"), after_epoch(2), 2);
+  const auto aborted = reports.abort_all();
+  REQUIRE(aborted.size() == 2);
+  for (const auto& report : aborted) CHECK(report.outcome == Outcome::kAborted);
+  CHECK(report_event(aborted[0]).attributes.at("loss_delta") == "-0.1");
+  CHECK(report_event(aborted[1]).attributes.at("loss_delta").empty());  // no epoch was observed
   CHECK(reports.pending().empty());
-  CHECK(reports.published() == 2);
+  CHECK(reports.published() == 3);
 }
 
 TEST_CASE("pending reports are restored exactly") {

@@ -171,16 +171,22 @@ TEST_CASE("a resumed service goes on as the one before it; a controller's own st
   CHECK_THROWS_AS(fresh.service.restore(R"({"service":{"breaker":"AJAR"}})"), base::Error);
 }
 
-TEST_CASE("a rejected command, and one that the run's end leaves unobserved, end as aborted") {
+TEST_CASE("a rejected command is observed no further, and one that the run's end leaves unobserved is aborted") {
   ServedRun it(cull);
   it.epoch();
   it.service.report_rejection("command-3");
-  REQUIRE(it.service.reports().kept().size() == 1);
-  CHECK(it.service.reports().kept()[0].outcome == Outcome::kAborted);
-  it.run.now.is_last = true;
-  it.epoch();
   CHECK(it.service.reports().pending().empty());
-  CHECK(it.service.reports().kept().size() == 2);
+  CHECK(it.service.reports().published() == 1);
+  it.run.now.is_last = true;
+  const auto last = it.epoch();
+  CHECK(it.service.reports().pending().empty());
+  REQUIRE(last.closed.size() == 1);
+  CHECK(last.closed[0].outcome == Outcome::kAborted);
+  const auto& events = last.evaluation.events;
+  const auto reported = std::ranges::find(events, "tamiyo.field_report", &leyline::TelemetryEvent::description);
+  REQUIRE(reported != events.end());
+  CHECK(reported->attributes.at("outcome") == "ABORTED");
+  CHECK(reported->attributes.at("epochs") == "0");
 }
 
 }  // namespace esper::tamiyo::policy_service_test

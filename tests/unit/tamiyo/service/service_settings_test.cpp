@@ -17,7 +17,6 @@ TEST_CASE("the run file's defaults are the service's") {
   CHECK(read.breaker.open_time == own.breaker.open_time);
   CHECK(read.recovery_evaluations == own.recovery_evaluations);
   CHECK(read.reports.window_epochs == own.reports.window_epochs);
-  CHECK(read.reports.retention == own.reports.retention);
   for (const auto& rule : risk_rules()) {
     if (rule.threshold != nullptr) CHECK(read.risk.*rule.threshold == own.risk.*rule.threshold);
   }
@@ -39,7 +38,7 @@ TEST_CASE("each threshold of the run file has its rule") {
   risk.critical_coverage = 11;
   risk.low_coverage = 12;
   policy.breaker = {7, 8, std::chrono::seconds(9)};
-  policy.reports = {5, std::chrono::hours(6)};
+  policy.reports.window_epochs = 5;
   const auto read = service_settings(policy, std::chrono::milliseconds(13));
   CHECK(read.risk.critical_risk == 1);
   CHECK(read.risk.elevated_risk == 2);
@@ -58,7 +57,6 @@ TEST_CASE("each threshold of the run file has its rule") {
   CHECK(read.breaker.success_threshold == 8);
   CHECK(read.breaker.open_time == std::chrono::seconds(9));
   CHECK(read.reports.window_epochs == 5);
-  CHECK(read.reports.retention == std::chrono::hours(6));
 }
 
 }  // namespace esper::test::service_settings_test
