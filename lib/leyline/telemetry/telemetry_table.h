@@ -438,6 +438,7 @@ inline constexpr std::array kTable{
     gauge("tolaria.train.pin_memory", "bool", "1 if batches are staged in pinned memory"),
     gauge("tolaria.train.tf32_enabled", "bool", "1 if TF32 is allowed in matrix products"),
     gauge("tolaria.training.accuracy", "ratio", "training accuracy of the epoch"),
+    gauge("tolaria.training.clipped_steps", "count", "steps whose gradient clip_norm shortened, in the epoch"),
     gauge("tolaria.training.gradient_norm", "grad",
           "global L2 norm of the gradient before clipping, mean over the epoch's steps"),
     histogram("tolaria.training.latency_ms", "ms", "wall time of the epoch's training part"),

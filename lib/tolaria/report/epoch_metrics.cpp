@@ -48,6 +48,9 @@ void add_training(std::vector<MetricValue>& out, const RunView& run, const Epoch
   }
   out.push_back(metric("tolaria.training.latency_ms"_metric, trained.train_ms));
   out.push_back(metric("tolaria.training.gradient_norm"_metric, steps.gradient_norm));
+  if (run.facts.config.training.clip_norm > 0) {
+    out.push_back(metric("tolaria.training.clipped_steps"_metric, static_cast<double>(steps.clipped_steps)));
+  }
   out.push_back(metric("tolaria.training.samples_per_s"_metric, trained.samples_per_s()));
   out.push_back(metric("tolaria.training.steps_total"_metric, static_cast<double>(progress.step)));
   out.push_back(metric("tolaria.training.params"_metric,

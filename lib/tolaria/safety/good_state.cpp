@@ -53,6 +53,7 @@ StepMetrics undone_metrics(const StepMetrics& metrics, const RunProgress& progre
   undone.accuracy = progress.train.score;
   undone.samples = metrics.samples;
   undone.steps = metrics.steps;
+  undone.clipped_steps = metrics.clipped_steps;
   undone.nonfinite_steps = metrics.nonfinite_steps;
   undone.gradient_norm = progress.gradient_norm.mean.value_or(0);
   return undone;

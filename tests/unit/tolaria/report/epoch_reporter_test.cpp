@@ -195,6 +195,19 @@ TEST_CASE("an epoch packet's figures are those of the run") {
   CHECK(value_of(last, "tolaria.lr_controller.enabled") == 1);
 }
 
+TEST_CASE("an epoch packet has the steps that were clipped, where the run file clips") {
+  const auto clipped = [](double norm) {
+    auto config = small_config();
+    config.training.clip_norm = norm;
+    SmallRun it(config);
+    it.go();
+    return it.values("tolaria.training.clipped_steps");
+  };
+  CHECK(clipped(1e-6) == std::vector<double>{6, 6, 6});
+  CHECK(clipped(1e6) == std::vector<double>{0, 0, 0});
+  CHECK(clipped(0).empty());
+}
+
 TEST_CASE("of a fossil nothing is measured any more, and what it was admitted for stays") {
   leyline::SeedState seed;
   seed.seed_id = "seed-0001";
