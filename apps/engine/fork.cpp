@@ -134,14 +134,14 @@ void change_policy(TrainingSetup& setup, config::PolicyKind policy, CheckpointIm
 
 history::GrowthRecord fork_record(const ForkRequest& fork, const std::string& checkpoint,
                                   const CheckpointImage& image) {
-  history::GrowthRecord note;
-  note.what = "forked";
-  note.place = {image.info.epoch, image.info.step};
-  note.snapshot = kasmina::topology_of(image.run.at("topology"));
-  note.parent = std::filesystem::absolute(fork.parent).lexically_normal().string();
-  note.checkpoint = name_of(checkpoint);
-  note.without = fork.without;
-  return note;
+  history::GrowthRecord record;
+  record.what = "forked";
+  record.place = {image.info.epoch, image.info.step};
+  record.snapshot = kasmina::topology_of(image.run.at("topology"));
+  record.parent = std::filesystem::absolute(fork.parent).lexically_normal().string();
+  record.checkpoint = name_of(checkpoint);
+  record.without = fork.without;
+  return record;
 }
 
 // The settings that were changed while the parent trained, up to the checkpoint.
@@ -168,8 +168,8 @@ std::string publish(const ForkRequest& request, const std::string& checkpoint, c
   kasmina::keep_host_package(config.host, files, path + "/" + kRunHostFolder);
   tolaria::CheckpointStore store(files, folder.checkpoints(), folder.journal(), config.checkpoint);
   if (!changes.empty()) history::publish_accepted(files, path, changes);
-  const json note = history::growth_record_json(fork_record(request, checkpoint, image));
-  store.record(note.dump(-1, ' ', false, json::error_handler_t::replace));
+  const json record = history::growth_record_json(fork_record(request, checkpoint, image));
+  store.record(record.dump(-1, ' ', false, json::error_handler_t::replace));
   store.publish(image, tolaria::CheckpointStore::Rank::kOrdinary);
   return path;
 }

@@ -25,8 +25,8 @@ const char* label_of(Kind kind) {
 }
 
 history::GrowthRecord record_of(const LifecycleEvent& event) {
-  history::GrowthRecord note;
-  note.what = label_of(event.kind);
+  history::GrowthRecord record;
+  record.what = label_of(event.kind);
   history::GrowthEvent happened;
   happened.seed_id = event.seed_id;
   happened.slot = event.slot;
@@ -39,8 +39,8 @@ history::GrowthRecord record_of(const LifecycleEvent& event) {
   if (event.kind == Kind::kGate || event.kind == Kind::kFold) happened.passed = event.passed;
   happened.values.insert(event.values.begin(), event.values.end());
   happened.required.insert(event.required.begin(), event.required.end());
-  note.event = std::move(happened);
-  return note;
+  record.event = std::move(happened);
+  return record;
 }
 
 }  // namespace esper::kasmina

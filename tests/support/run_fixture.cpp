@@ -154,9 +154,9 @@ std::map<std::string, torch::Tensor> SmallRun::bits() const {
 }
 
 std::vector<std::string> SmallRun::journal() {
-  std::vector<std::string> notes;
-  storage::scan_journal(files, kJournal, [&](std::string_view note) { notes.emplace_back(note); });
-  return notes;
+  std::vector<std::string> records;
+  storage::scan_journal(files, kJournal, [&](std::string_view record) { records.emplace_back(record); });
+  return records;
 }
 
 CheckpointImage newest_checkpoint(SmallRun& it) {

@@ -38,38 +38,40 @@ std::string asked(const history::GrowthEvent& event) {
   return event.decision.empty() ? "" : " (command " + event.decision + ")";
 }
 
-std::string event_text(const GrowthRecord& note) {
-  const auto& event = *note.event;
+std::string event_text(const GrowthRecord& record) {
+  const auto& event = *record.event;
   const std::string to(base::name_of(event.to)), from(base::name_of(event.from));
   const std::string who = event.seed_id.empty() ? event.blueprint : event.seed_id + " " + event.blueprint;
   const std::string where = event.slot + (who.empty() ? "" : " " + who);
-  if (note.what == "stage" && event.from == event.to) return where + " " + to + ": " + event.reason + asked(event);
-  if (note.what == "stage") return where + " " + from + " -> " + to + asked(event);
-  if (note.what == "gate")
+  if (record.what == "stage" && event.from == event.to) return where + " " + to + ": " + event.reason + asked(event);
+  if (record.what == "stage") return where + " " + from + " -> " + to + asked(event);
+  if (record.what == "gate")
     return where + " " + event.code + (event.passed.value_or(false) ? " passed: " : " not passed: ") + event.reason;
-  if (note.what == "command_rejected") return where + " rejected (" + event.code + "): " + event.reason + asked(event);
-  return where + " " + note.what + (event.reason.empty() ? "" : ": " + event.reason);
+  if (record.what == "command_rejected")
+    return where + " rejected (" + event.code + "): " + event.reason + asked(event);
+  return where + " " + record.what + (event.reason.empty() ? "" : ": " + event.reason);
 }
 
-std::string record_text(const GrowthRecord& note) {
-  if (note.event) return event_text(note);
-  std::string text = note.what;
-  if (!note.parent.empty()) text += " from " + note.parent + ", checkpoint " + note.checkpoint;
-  if (!note.without.empty()) text += fmt::format(", without {}", base::joined(note.without));
+std::string record_text(const GrowthRecord& record) {
+  if (record.event) return event_text(record);
+  std::string text = record.what;
+  if (!record.parent.empty()) text += " from " + record.parent + ", checkpoint " + record.checkpoint;
+  if (!record.without.empty()) text += fmt::format(", without {}", base::joined(record.without));
   return text;
 }
 
 // All but the checkpoints: those change nothing.
-bool is_shown(const GrowthRecord& note) { return note.what != "checkpoint"; }
+bool is_shown(const GrowthRecord& record) { return record.what != "checkpoint"; }
 
 void print_log(const history::RunHistory& run) {
   std::string last_doubt;
-  run.history.replay({}, [&](const GrowthRecord& note, const GrowthHistory::State& now) {
+  run.history.replay({}, [&](const GrowthRecord& record, const GrowthHistory::State& now) {
     if (!now.doubt.empty() && now.doubt != last_doubt) print_line("! " + now.doubt);
     last_doubt = now.doubt;
-    if (!is_shown(note)) return;
-    const std::string hash = note.hash.empty() && note.snapshot ? topology_hash(*note.snapshot) : note.hash;
-    print_line((hash.empty() ? std::string(16, '-') : hash) + "  " + place_text(note.place) + ": " + record_text(note));
+    if (!is_shown(record)) return;
+    const std::string hash = record.hash.empty() && record.snapshot ? topology_hash(*record.snapshot) : record.hash;
+    print_line((hash.empty() ? std::string(16, '-') : hash) + "  " + place_text(record.place) + ": " +
+               record_text(record));
   });
   if (run.history.discarded() > 0) {
     print(
@@ -78,15 +80,15 @@ void print_log(const history::RunHistory& run) {
 }
 
 ordered_json log_json(const TopoOptions& options, const history::RunHistory& run) {
-  ordered_json notes = ordered_json::array();
-  const auto state = run.history.replay({}, [&](const GrowthRecord& note, const GrowthHistory::State& now) {
-    if (!is_shown(note)) return;
-    ordered_json reported = growth_record_json(note);
+  ordered_json records = ordered_json::array();
+  const auto state = run.history.replay({}, [&](const GrowthRecord& record, const GrowthHistory::State& now) {
+    if (!is_shown(record)) return;
+    ordered_json reported = growth_record_json(record);
     if (!now.doubt.empty()) reported["doubt"] = now.doubt;
-    notes.push_back(std::move(reported));
+    records.push_back(std::move(reported));
   });
   return {{"run_dir", options.run},
-          {"notes", std::move(notes)},
+          {"notes", std::move(records)},
           {"topology", topology_json(state.topology)},
           {"hash", topology_hash(state.topology)},
           {"taken_back", run.history.discarded()},
@@ -118,9 +120,9 @@ struct Moment {
   GrowthHistory::State state;
 };
 
-// Before the first note; a fork's parent may know.
+// Before the first record; a fork's parent may know.
 [[noreturn]] void fail_too_early(const history::RunHistory& run, std::int64_t step) {
-  const auto& first = run.history.notes().front();
+  const auto& first = run.history.records().front();
   std::string text =
       fmt::format("the journal has no record of step {}: it begins with {}", step, place_text(first.place));
   if (!first.parent.empty()) {

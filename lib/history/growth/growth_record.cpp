@@ -28,7 +28,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kDeepestNote = 8;
+constexpr int kDeepestRecord = 8;
 constexpr std::size_t kLongestRecord = 1 << 20;
 constexpr std::array kEvents = {"stage", "gate", "graft", "cull", "fold", "command_rejected", "isolation_violation"};
 constexpr std::array kSnapshots = {"started", "resumed", "forked", "segment"};
@@ -90,23 +90,23 @@ GrowthEvent event_of(const json& object) {
 }
 
 // Throws where something is missing or of another type.
-GrowthRecordKind read(const json& object, GrowthRecord& note) {
-  note.what = object.at("what").get<std::string>();
-  const bool event = is_one_of(kEvents, note.what), snapshot = is_one_of(kSnapshots, note.what);
-  if (!event && !snapshot && note.what != "checkpoint") return GrowthRecordKind::kOther;
-  note.place = place_of(object);
+GrowthRecordKind read(const json& object, GrowthRecord& record) {
+  record.what = object.at("what").get<std::string>();
+  const bool event = is_one_of(kEvents, record.what), snapshot = is_one_of(kSnapshots, record.what);
+  if (!event && !snapshot && record.what != "checkpoint") return GrowthRecordKind::kOther;
+  record.place = place_of(object);
   if (event) {
-    note.event = event_of(object);
-    note.hash = value_at<std::string>(object, "topology");
+    record.event = event_of(object);
+    record.hash = value_at<std::string>(object, "topology");
   } else if (snapshot) {
-    if (object.contains("topology")) note.snapshot = read_topology(object["topology"]);
-    note.parent = value_at<std::string>(object, "parent");
-    note.checkpoint = value_at<std::string>(object, "checkpoint");
-    note.without = value_at<std::vector<std::string>>(object, "without");
-    if (note.what == "segment") note.records_before = object.at("records").get<std::size_t>();
+    if (object.contains("topology")) record.snapshot = read_topology(object["topology"]);
+    record.parent = value_at<std::string>(object, "parent");
+    record.checkpoint = value_at<std::string>(object, "checkpoint");
+    record.without = value_at<std::vector<std::string>>(object, "without");
+    if (record.what == "segment") record.records_before = object.at("records").get<std::size_t>();
   } else {
-    note.checkpoint = value_at<std::string>(object, "name");
-    note.hash = value_at<std::string>(object, "topology");
+    record.checkpoint = value_at<std::string>(object, "name");
+    record.hash = value_at<std::string>(object, "topology");
   }
   return GrowthRecordKind::kGrowth;
 }
@@ -166,20 +166,20 @@ bool read_whole(std::string_view text, T& number) {
 }
 
 // Almost all of a long journal are these: parsed without a document each. False for anything but the form in which
-// they are written; `note` is unspecified then.
-bool read_plain_checkpoint(std::string_view text, GrowthRecord& note) {
+// they are written; `record` is unspecified then.
+bool read_plain_checkpoint(std::string_view text, GrowthRecord& record) {
   if (!text.ends_with(R"("what":"checkpoint"})")) return false;
   PlainObject object(text);
   bool has_epoch = false, has_step = false;
   for (PlainObject::Member member; object.next(member);) {
     const auto& [key, value, is_text] = member;
-    if (key == "epoch") has_epoch = !is_text && read_whole(value, note.place.epoch);
-    if (key == "step") has_step = !is_text && read_whole(value, note.place.step);
+    if (key == "epoch") has_epoch = !is_text && read_whole(value, record.place.epoch);
+    if (key == "step") has_step = !is_text && read_whole(value, record.place.step);
     if (key != "name" && key != "topology" && key != "what") continue;
     if (!is_text) return false;
-    (key == "name" ? note.checkpoint : key == "what" ? note.what : note.hash) = value;
+    (key == "name" ? record.checkpoint : key == "what" ? record.what : record.hash) = value;
   }
-  return object.ended() && has_epoch && has_step && note.what == "checkpoint";
+  return object.ended() && has_epoch && has_step && record.what == "checkpoint";
 }
 
 void add_event(json& object, const GrowthEvent& event) {
@@ -209,29 +209,29 @@ void add_event(json& object, const GrowthEvent& event) {
 
 std::string place_text(RunPlace place) { return fmt::format("epoch {}, step {}", place.epoch, place.step); }
 
-json growth_record_json(const GrowthRecord& note) {
-  json object = {{"what", note.what}, {"epoch", note.place.epoch}, {"step", note.place.step}};
-  if (note.event) add_event(object, *note.event);
-  if (!note.hash.empty()) object["topology"] = note.hash;
-  if (note.snapshot) object["topology"] = topology_json(*note.snapshot);
-  if (!note.parent.empty()) object["parent"] = note.parent;
-  if (!note.checkpoint.empty()) object[note.what == "checkpoint" ? "name" : "checkpoint"] = note.checkpoint;
-  if (!note.without.empty()) object["without"] = note.without;
-  if (note.what == "segment") object["records"] = note.records_before;
+json growth_record_json(const GrowthRecord& record) {
+  json object = {{"what", record.what}, {"epoch", record.place.epoch}, {"step", record.place.step}};
+  if (record.event) add_event(object, *record.event);
+  if (!record.hash.empty()) object["topology"] = record.hash;
+  if (record.snapshot) object["topology"] = topology_json(*record.snapshot);
+  if (!record.parent.empty()) object["parent"] = record.parent;
+  if (!record.checkpoint.empty()) object[record.what == "checkpoint" ? "name" : "checkpoint"] = record.checkpoint;
+  if (!record.without.empty()) object["without"] = record.without;
+  if (record.what == "segment") object["records"] = record.records_before;
   return object;
 }
 
-GrowthRecordKind read_growth_record(std::string_view text, GrowthRecord& note) {
+GrowthRecordKind read_growth_record(std::string_view text, GrowthRecord& record) {
   if (text.size() > kLongestRecord) return GrowthRecordKind::kDamaged;
   const auto shallow = [](int depth, json::parse_event_t, json&) {
-    if (depth > kDeepestNote) throw std::length_error("nested too deeply");
+    if (depth > kDeepestRecord) throw std::length_error("nested too deeply");
     return true;
   };
   try {
-    note = {};
-    if (read_plain_checkpoint(text, note)) return GrowthRecordKind::kGrowth;
-    note = {};
-    return read(json::parse(text, shallow), note);
+    record = {};
+    if (read_plain_checkpoint(text, record)) return GrowthRecordKind::kGrowth;
+    record = {};
+    return read(json::parse(text, shallow), record);
   } catch (const std::exception&) {
     return GrowthRecordKind::kDamaged;
   }
@@ -239,9 +239,9 @@ GrowthRecordKind read_growth_record(std::string_view text, GrowthRecord& note) {
 
 std::optional<GrowthRecord> read_segment(std::string_view text) {
   if (text.find("\"segment\"") == std::string_view::npos) return std::nullopt;
-  GrowthRecord note;
-  const bool sound = read_growth_record(text, note) == GrowthRecordKind::kGrowth;
-  return sound && note.what == "segment" && note.snapshot ? std::optional(std::move(note)) : std::nullopt;
+  GrowthRecord record;
+  const bool sound = read_growth_record(text, record) == GrowthRecordKind::kGrowth;
+  return sound && record.what == "segment" && record.snapshot ? std::optional(std::move(record)) : std::nullopt;
 }
 
 }  // namespace esper::history

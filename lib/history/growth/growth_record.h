@@ -58,8 +58,8 @@ struct GrowthEvent {
 struct GrowthRecord {
   std::string what;
   RunPlace place;
-  std::size_t record = 0;                     // its number in the journal it was read from, from 1
-  std::string hash;                           // of the topology after it; empty if the note has none
+  std::size_t number = 0;                     // its number in the journal it was read from, from 1
+  std::string hash;                           // of the topology after it; empty if the record has none
   std::optional<leyline::Topology> snapshot;  // started, resumed, forked, segment
   std::optional<GrowthEvent> event;
   std::string checkpoint;            // its name; forked: the parent's
@@ -68,14 +68,14 @@ struct GrowthRecord {
   std::size_t records_before = 0;    // segment
 };
 
-nlohmann::json growth_record_json(const GrowthRecord& note);
+nlohmann::json growth_record_json(const GrowthRecord& record);
 
 enum class GrowthRecordKind { kGrowth, kOther, kDamaged };
-// Fills `note` where the text is one of these; kOther for a valid note about something else. Nothing in the text is
+// Fills `record` where the text is one of these; kOther for a valid record about something else. Nothing in the text is
 // trusted: what is missing or of another type makes it kDamaged.
-GrowthRecordKind read_growth_record(std::string_view text, GrowthRecord& note);
+GrowthRecordKind read_growth_record(std::string_view text, GrowthRecord& record);
 
-// Where the text is a sound segment note. Cheap for all others.
+// Where the text is a sound segment record. Cheap for all others.
 std::optional<GrowthRecord> read_segment(std::string_view text);
 
 }  // namespace esper::history

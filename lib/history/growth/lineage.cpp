@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 constexpr std::size_t kDeepest = 32;
 
 std::optional<GrowthRecord> fork_record(const GrowthHistory& history) {
-  const auto& notes = history.notes();
-  const auto found = std::ranges::find(notes, "forked", &GrowthRecord::what);
-  return found == notes.end() || found->parent.empty() ? std::nullopt : std::optional(*found);
+  const auto& records = history.records();
+  const auto found = std::ranges::find(records, "forked", &GrowthRecord::what);
+  return found == records.end() || found->parent.empty() ? std::nullopt : std::optional(*found);
 }
 
 std::vector<std::string> places_of(const std::string& parent, const std::string& fork) {
@@ -33,11 +33,12 @@ std::vector<std::string> places_of(const std::string& parent, const std::string&
 }
 
 bool knows_checkpoint(const GrowthHistory& history, const std::string& name) {
-  return std::ranges::any_of(
-      history.notes(), [&](const GrowthRecord& note) { return note.what == "checkpoint" && note.checkpoint == name; });
+  return std::ranges::any_of(history.records(), [&](const GrowthRecord& record) {
+    return record.what == "checkpoint" && record.checkpoint == name;
+  });
 }
 
-// Does the run stand, where the fork left it, as the fork says? Where its own notes leave that open, the checkpoint's
+// Does the run stand, where the fork left it, as the fork says? Where its own records leave that open, the checkpoint's
 // name has to do.
 bool is_the_parent(const GrowthHistory& parent, const GrowthRecord& forked) {
   auto [topology, starts_known, doubt, gaps] = parent.replay(forked.place);
@@ -91,12 +92,12 @@ Lineage read_lineage(const std::string& run, GrowthHistory history) {
       lineage.gaps.push_back(lost + "it cannot be read: " + why_not);
       break;
     }
-    const std::size_t known = lineage.history.notes().size();
+    const std::size_t known = lineage.history.records().size();
     if (!lineage.history.begin_with(parent->history, forked->place)) {
       lineage.gaps.push_back(lost + "it is not read: the journals of the runs are too long together");
       break;
     }
-    lineage.ancestors.push_back({folder, forked->place, lineage.history.notes().size() - known});
+    lineage.ancestors.push_back({folder, forked->place, lineage.history.records().size() - known});
     lineage.unread.reset();
     for (const auto& gap : parent->gaps) lineage.gaps.push_back("in " + folder + ": " + gap);
     forked = fork_record(parent->history);

@@ -14,7 +14,7 @@ namespace esper::history {
 struct Ancestor {
   std::string run;  // its folder, as it was found
   RunPlace until;
-  std::size_t notes = 0;  // of the joined history, that are its own; 0 where it was not read
+  std::size_t records = 0;  // of the joined history, that are its own; 0 where it was not read
 };
 
 struct Lineage {
@@ -27,9 +27,9 @@ struct Lineage {
 // `history`: of the run in the folder `run`, by read_run_history(). A parent is looked for where the fork found it,
 // then beside the fork under the same name. One that is not there, or whose journal shows another topology at the place
 // of the fork than the fork began with, is a gap that names it: the history then begins with the fork. Another run
-// with that very topology there is taken for the parent, and so is one whose notes leave its topology open but name the
-// checkpoint. Forks are followed back over 32 runs, as long as GrowthHistory::begin_with() takes their notes; what is
-// cut off there is a gap too.
+// with that very topology there is taken for the parent, and so is one whose records leave its topology open but name
+// the checkpoint. Forks are followed back over 32 runs, as long as GrowthHistory::begin_with() takes their records;
+// what is cut off there is a gap too.
 Lineage read_lineage(const std::string& run, GrowthHistory history);
 
 }  // namespace esper::history

@@ -26,7 +26,7 @@ using storage::JournalTail;
 constexpr std::size_t kGapsReported = 5;
 constexpr std::size_t kCheckpointsCompared = 4;
 
-std::string record(std::size_t number) { return fmt::format("record {}", number); }
+std::string record_name(std::size_t number) { return fmt::format("record {}", number); }
 
 void report_tail(const storage::JournalScan& scan, std::size_t records, const std::string& run,
                  std::vector<std::string>& gaps) {
@@ -36,12 +36,12 @@ void report_tail(const storage::JournalScan& scan, std::size_t records, const st
     gaps.push_back(
         fmt::format("the journal is damaged after {}: {}; records up to there are valid. esper train --resume {} moves "
                     "them to journal.bad and continues after that record",
-                    record(records), bytes, run));
+                    record_name(records), bytes, run));
   } else {
     gaps.push_back(
         fmt::format("the journal ends within a record, after {}: {}; records up to there are valid. If no process "
                     "trains this run, esper train --resume {} removes them",
-                    record(records), bytes, run));
+                    record_name(records), bytes, run));
   }
 }
 
@@ -54,13 +54,13 @@ void report_damaged(const GrowthHistory& history, std::vector<std::string>& gaps
                              joined(history.damaged_records()), more ? ", ..." : ""));
 }
 
-// Notes from before the first one that is there.
+// Records from before the first one that is there.
 void report_lost_beginning(const RunHistory& run, bool starts_known, std::vector<std::string>& gaps) {
-  const auto& first = run.history.notes().front();
+  const auto& first = run.history.records().front();
   if (!starts_known) {
     gaps.push_back("the journal does not contain the initial topology; slots are shown from their first event on");
   } else if ((first.what == "resumed" || first.what == "segment" || !first.snapshot) && first.place > RunPlace{}) {
-    gaps.push_back("the journal begins with " + record(first.record) + ", of " + place_text(first.place) + " (" +
+    gaps.push_back("the journal begins with " + record_name(first.number) + ", of " + place_text(first.place) + " (" +
                    first.what + "): earlier records are missing" + (first.snapshot ? "; later records are valid" : ""));
   }
 }
@@ -70,8 +70,8 @@ void report_gaps_between(const std::vector<GrowthGap>& found, const std::string&
     const auto& gap = found[i];
     const std::string after = gap.sound_from == 0 ? "later records are uncertain. esper train --resume " + run +
                                                         " records the whole topology of its newest checkpoint again"
-                                                  : "records from " + record(gap.sound_from) + " on are valid";
-    gaps.push_back(describe(gap) + "; records up to " + record(gap.after) + " are valid, " + after);
+                                                  : "records from " + record_name(gap.sound_from) + " on are valid";
+    gaps.push_back(describe(gap) + "; records up to " + record_name(gap.after) + " are valid, " + after);
   }
   if (found.size() > kGapsReported) {
     gaps.push_back(fmt::format("records are missing in {} more places after that", found.size() - kGapsReported));
@@ -90,15 +90,15 @@ enum class Extent { kWhole, kTail };
 
 void report_gaps(const storage::JournalScan& scan, const std::string& folder, Extent extent, RunHistory& run) {
   report_losses(scan.losses, run.gaps);
-  report_tail(scan, run.history.records(), folder, run.gaps);
+  report_tail(scan, run.history.num_records(), folder, run.gaps);
   report_damaged(run.history, run.gaps);
   if (run.history.left_out() > 0) {
     run.gaps.push_back(
         fmt::format("the journal is too long: its last {} records were ignored", run.history.left_out()));
   }
-  if (run.history.notes().empty()) return;
+  if (run.history.records().empty()) return;
   const auto state = run.history.replay();
-  const bool begins_on_purpose = extent == Extent::kTail && run.history.notes().front().what == "segment";
+  const bool begins_on_purpose = extent == Extent::kTail && run.history.records().front().what == "segment";
   if (!begins_on_purpose) report_lost_beginning(run, state.starts_known, run.gaps);
   report_gaps_between(state.gaps, folder, run.gaps);
 }
@@ -115,18 +115,18 @@ std::string hash_in(base::FileSystem& files, const std::string& checkpoint) {
 
 // The newest checkpoints that journal and folder both have: two runs in one folder show where their networks differ.
 void report_foreign_journal(base::FileSystem& files, const std::string& folder, RunHistory& run) {
-  const auto& notes = run.history.notes();
+  const auto& records = run.history.records();
   std::size_t compared = 0;
-  for (auto note = notes.rbegin(); note != notes.rend() && compared < kCheckpointsCompared; ++note) {
-    if (note->what != "checkpoint" || note->hash.empty()) continue;
-    if (note->checkpoint.find('/') != std::string::npos) continue;
-    const std::string hash = hash_in(files, folder + "/checkpoints/" + note->checkpoint);
+  for (auto record = records.rbegin(); record != records.rend() && compared < kCheckpointsCompared; ++record) {
+    if (record->what != "checkpoint" || record->hash.empty()) continue;
+    if (record->checkpoint.find('/') != std::string::npos) continue;
+    const std::string hash = hash_in(files, folder + "/checkpoints/" + record->checkpoint);
     if (hash.empty()) continue;
     ++compared;
-    if (hash == note->hash) continue;
+    if (hash == record->hash) continue;
     run.gaps.push_back(
-        "the journal and the checkpoint " + note->checkpoint + " of " + folder + " describe two different networks (" +
-        note->hash + " and " + hash +
+        "the journal and the checkpoint " + record->checkpoint + " of " + folder +
+        " describe two different networks (" + record->hash + " and " + hash +
         "): one of them may belong to another run; then the journal does not describe this run. esper train --resume " +
         folder + " compares them slot by slot");
     return;
@@ -134,8 +134,8 @@ void report_foreign_journal(base::FileSystem& files, const std::string& folder, 
 }
 
 std::string why_nothing_is_known(base::FileSystem& files, const std::string& run, const RunHistory& read) {
-  if (!read.history.notes().empty()) return {};
-  const auto records = read.history.records();
+  if (!read.history.records().empty()) return {};
+  const auto records = read.history.num_records();
   const bool there = records > 0 || files.kind_of(run + "/journal") == PathKind::kFile;
   return (!there         ? run + " has no journal"
           : records == 0 ? "the journal of " + run + " is empty"

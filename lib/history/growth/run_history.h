@@ -16,8 +16,8 @@ struct RunHistory {
   std::vector<std::string> gaps;
   std::string nothing;  // why the run's growth is unknown; else empty
 
-  // Of the last note. Only if anything is known.
-  RunPlace last() const { return history.notes().back().place; }
+  // Of the last record. Only if anything is known.
+  RunPlace last() const { return history.records().back().place; }
 };
 
 // Of a run folder, whatever lies in it. Throws base::Error{kCheckpoint} where the file is no journal or a folder

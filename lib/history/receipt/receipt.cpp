@@ -48,12 +48,12 @@ std::optional<double> median_step_ms(const SeedTelemetry& telemetry, Window wind
 }
 
 // Also a fork that left seeds out.
-bool changes_structure(const GrowthRecord& note) {
-  if (!note.event) return !note.without.empty();
-  return note.what == "stage" && (is_germination(note) || is_cull(note));
+bool changes_structure(const GrowthRecord& record) {
+  if (!record.event) return !record.without.empty();
+  return record.what == "stage" && (is_germination(record) || is_cull(record));
 }
 
-StepCost step_cost(const Receipt& receipt, const std::vector<GrowthRecord>& notes, const SeedTelemetry& telemetry) {
+StepCost step_cost(const Receipt& receipt, const std::vector<GrowthRecord>& records, const SeedTelemetry& telemetry) {
   if (receipt.origin != Receipt::Origin::kGerminated || !receipt.born) return {};
   const std::uint32_t born = receipt.born->epoch;
   Window before{0, born}, after{born, std::numeric_limits<std::uint32_t>::max()};
@@ -62,10 +62,10 @@ StepCost step_cost(const Receipt& receipt, const std::vector<GrowthRecord>& note
     if (epoch > born) after.until = std::min(after.until, epoch);
   };
   bool alone = true;  // no other change between the same two epochs
-  for (const auto& note : notes) {
-    if (!changes_structure(note)) continue;
-    change_at(note.place.epoch);
-    if (note.place.epoch == born && !is_about(note, receipt.seed_id)) alone = false;
+  for (const auto& record : records) {
+    if (!changes_structure(record)) continue;
+    change_at(record.place.epoch);
+    if (record.place.epoch == born && !is_about(record, receipt.seed_id)) alone = false;
   }
   for (const std::uint32_t epoch : telemetry.process_starts) {  // another process, maybe on another machine
     change_at(epoch);
@@ -98,11 +98,11 @@ struct Measured {
 // By epoch. A fossil is measured no more: what is told of it later compares with the day it was admitted.
 std::map<std::uint32_t, Measured> measurements(const Receipt& receipt, const SeedTelemetry& telemetry) {
   std::map<std::uint32_t, Measured> by_epoch;
-  for (const auto& note : receipt.timeline) {  // the gate's figures are the same ones, where telemetry was off
-    if (note.what != "gate") continue;
-    const auto value = [&](const char* name) { return value_at(note.event->values, name); };
+  for (const auto& record : receipt.timeline) {  // the gate's figures are the same ones, where telemetry was off
+    if (record.what != "gate") continue;
+    const auto value = [&](const char* name) { return value_at(record.event->values, name); };
     if (!value("contribution_points")) continue;
-    by_epoch[note.place.epoch] = {
+    by_epoch[record.place.epoch] = {
         {value("contribution_points"), value("contribution_stderr_points"), value("contribution_half_width_points")},
         {value("shapley_points"), value("shapley_stderr_points"), value("shapley_half_width_points")}};
   }
@@ -121,9 +121,9 @@ std::optional<double> last_of(const Receipt& receipt, const SeedTelemetry::ByEpo
   const auto end = receipt.ended ? values.upper_bound(receipt.ended->epoch) : values.end();
   if (end != values.begin()) return std::prev(end)->second;
   std::optional<double> last;
-  for (const auto& note : receipt.timeline) {
-    if (note.what != "gate") continue;
-    if (const auto value = value_at(note.event->values, in_gate)) last = value;
+  for (const auto& record : receipt.timeline) {
+    if (record.what != "gate") continue;
+    if (const auto value = value_at(record.event->values, in_gate)) last = value;
   }
   return last;
 }
@@ -149,7 +149,7 @@ std::optional<double> points_of(std::optional<double> accuracy) {
   return accuracy ? std::optional(100 * *accuracy) : std::nullopt;
 }
 
-// Where its notes are missing: the first epoch that told of it, if one before that did not.
+// Where its records are missing: the first epoch that told of it, if one before that did not.
 std::optional<std::uint32_t> birth_epoch(const Receipt& receipt, const SeedTelemetry& telemetry) {
   if (receipt.origin == Receipt::Origin::kHost) return std::nullopt;
   if (receipt.born) return receipt.born->epoch;
@@ -202,12 +202,12 @@ SeedTelemetry read_part(const Part& part, Receipt& receipt) {
 // Also of the runs before: a seed that was germinated where a fork began is compared with the epoch before it.
 SeedTelemetry read_telemetry(const std::filesystem::path& run, const Lineage& lineage, Receipt& receipt) {
   const auto& ancestors = lineage.ancestors;
-  const auto& notes = lineage.history.notes();
-  const RunPlace start = ancestors.empty() ? notes.front().place : ancestors.front().until;
-  SeedTelemetry telemetry = read_part({run, start, notes.back().place, ""}, receipt);
+  const auto& records = lineage.history.records();
+  const RunPlace start = ancestors.empty() ? records.front().place : ancestors.front().until;
+  SeedTelemetry telemetry = read_part({run, start, records.back().place, ""}, receipt);
   for (std::size_t i = 0; i < ancestors.size(); ++i) {
     const auto& [folder, until, count] = ancestors[i];
-    const RunPlace from = i + 1 < ancestors.size() ? ancestors[i + 1].until : notes.front().place;
+    const RunPlace from = i + 1 < ancestors.size() ? ancestors[i + 1].until : records.front().place;
     begin_with(telemetry, read_part({folder, from, until, "in " + folder + ": "}, receipt), until.epoch, until.step);
   }
   return telemetry;
@@ -219,8 +219,8 @@ std::optional<StructureSwap> swap_at(const Receipt& receipt, const SeedTelemetry
   return found == telemetry.swaps.end() ? std::nullopt : std::optional(found->second);
 }
 
-void take_telemetry(Receipt& receipt, const SeedTelemetry& telemetry, const std::vector<GrowthRecord>& notes) {
-  receipt.step = step_cost(receipt, notes, telemetry);
+void take_telemetry(Receipt& receipt, const SeedTelemetry& telemetry, const std::vector<GrowthRecord>& records) {
+  receipt.step = step_cost(receipt, records, telemetry);
   receipt.swap = swap_at(receipt, telemetry);
   receipt.worth = worth_of(receipt, telemetry);
   take_measurements(receipt, telemetry);
@@ -242,16 +242,16 @@ void take_telemetry(Receipt& receipt, const SeedTelemetry& telemetry, const std:
 }
 
 // By this run's fork, or by one of those that it goes back to: a number is not given again.
-void refuse_left_out(const std::vector<GrowthRecord>& notes, const std::string& seed_id) {
-  for (const auto& note : notes) {
-    if (std::ranges::find(note.without, seed_id) != note.without.end()) fail_removed(seed_id, note);
+void refuse_left_out(const std::vector<GrowthRecord>& records, const std::string& seed_id) {
+  for (const auto& record : records) {
+    if (std::ranges::find(record.without, seed_id) != record.without.end()) fail_removed(seed_id, record);
   }
 }
 
 // Also one that the parent had culled by then, as far as the numbers show.
-bool is_from_parent(const std::vector<GrowthRecord>& notes, const std::string& seed_id) {
-  const auto forked = std::ranges::find(notes, "forked", &GrowthRecord::what);
-  if (forked == notes.end()) return false;
+bool is_from_parent(const std::vector<GrowthRecord>& records, const std::string& seed_id) {
+  const auto forked = std::ranges::find(records, "forked", &GrowthRecord::what);
+  if (forked == records.end()) return false;
   const auto number = leyline::number_of_seed(seed_id);
   return forked->snapshot && number > 0 && number <= forked->snapshot->seeds_born;
 }
@@ -263,15 +263,15 @@ Receipt read_receipt(const std::filesystem::path& run, const std::string& seed_i
   Receipt receipt;
   receipt.seed_id = seed_id;
   receipt.gaps = std::move(journal.gaps);
-  const bool from_parent = is_from_parent(journal.history.notes(), seed_id);
+  const bool from_parent = is_from_parent(journal.history.records(), seed_id);
   Lineage lineage{std::move(journal.history), {}, {}, {}};
   if (from_parent) {
     lineage = read_lineage(run.string(), std::move(lineage.history));
     receipt.gaps.insert(receipt.gaps.end(), lineage.gaps.begin(), lineage.gaps.end());
   }
-  refuse_left_out(lineage.history.notes(), seed_id);
+  refuse_left_out(lineage.history.records(), seed_id);
   take_timeline(receipt, lineage);
-  take_telemetry(receipt, read_telemetry(run, lineage, receipt), lineage.history.notes());
+  take_telemetry(receipt, read_telemetry(run, lineage, receipt), lineage.history.records());
   return receipt;
 }
 

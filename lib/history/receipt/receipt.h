@@ -44,7 +44,7 @@ struct Contribution {
 
 struct StageTime {
   leyline::Stage stage = leyline::Stage::kUnknown;
-  std::optional<std::uint32_t> epochs;  // none where the notes of its begin or its end are missing
+  std::optional<std::uint32_t> epochs;  // none where the records of its begin or its end are missing
 };
 
 // An epoch at whose end the growing seed's contribution was measured. Percentage points.
@@ -70,12 +70,12 @@ struct Receipt {
   std::string seed_id, slot, blueprint;
   enum class Outcome { kGrowing, kFossilized, kCulled } outcome = Outcome::kGrowing;
   // kHost: the module was built into the host (host.modules). kParent: it came with the fork, and the journal of the
-  // run before cannot be read. kUnknown: the notes of its birth are missing.
+  // run before cannot be read. kUnknown: the records of its birth are missing.
   enum class Origin { kGerminated, kHost, kParent, kUnknown } origin = Origin::kGerminated;
   std::string reason;             // of the last stage
-  std::string doubt;              // why the last stage may not be the newest one: notes are missing; else empty
+  std::string doubt;              // why the last stage may not be the newest one: records are missing; else empty
   std::optional<RunPlace> born;   // none for kParent and kUnknown
-  std::optional<RunPlace> ended;  // fossilised or culled, if a note has the place
+  std::optional<RunPlace> ended;  // fossilised or culled, if a record has the place
   // Runs in which its timeline begins, the nearest first; kParent: up to the one that cannot be read. None: in this
   // run.
   std::vector<Ancestor> ancestors;
@@ -93,14 +93,14 @@ struct Receipt {
   std::optional<SeedReward> reward;
   std::optional<double> conflicts, conflict_ratio;  // of its gradient with other seeds': count, mean share
   std::optional<double> isolation_violations;
-  std::vector<StageTime> stages;       // in the order it passed them; the last one up to the newest note
+  std::vector<StageTime> stages;       // in the order it passed them; the last one up to the newest record
   std::vector<GrowthRecord> timeline;  // every event of its lifecycle
   std::vector<std::string> gaps;       // what could not be read
 };
 
 // A seed that a fork's parent knew is followed back into the parent's folder. Throws as read_run_history;
 // Error{kConfig} that names the seeds there are where this one is unknown, or the run to ask where a fork left it
-// out. Needs memory for the notes of the run and of those it goes back to (GrowthHistory::kMostRecords of them, of
+// out. Needs memory for the records of the run and of those it goes back to (GrowthHistory::kMostRecords of them, of
 // kMostBytes of text, and as much again while one more journal is read), for one line of telemetry at a time, and for a
 // few numbers an epoch.
 Receipt read_receipt(const std::filesystem::path& run, const std::string& seed_id);

@@ -89,7 +89,7 @@ ordered_json born_json(const std::string& run, const Receipt& receipt) {
 
 ordered_json timeline_json(const Receipt& receipt) {
   ordered_json timeline = ordered_json::array();
-  for (const auto& note : receipt.timeline) timeline.push_back(ordered_json(growth_record_json(note)));
+  for (const auto& record : receipt.timeline) timeline.push_back(ordered_json(growth_record_json(record)));
   return timeline;
 }
 

@@ -133,56 +133,56 @@ std::string reward_text(const SeedReward& reward) {
   return text + (reward.missing.empty() ? "" : "; " + reward.missing);
 }
 
-std::string line_of(const GrowthRecord& note) {
-  const auto& event = *note.event;
+std::string line_of(const GrowthRecord& record) {
+  const auto& event = *record.event;
   const auto move = std::string(base::name_of(event.from)) + " -> " + std::string(base::name_of(event.to));
-  if (note.what == "gate")
+  if (record.what == "gate")
     return event.code + (event.passed.value_or(false) ? " passed: " : " not passed: ") + event.reason;
-  if (note.what == "command_rejected") return "rejected (" + event.code + "): " + event.reason;
-  if (note.what == "stage") {
+  if (record.what == "command_rejected") return "rejected (" + event.code + "): " + event.reason;
+  if (record.what == "stage") {
     // A gate has said why already.
     const bool gated = !event.command_id.empty() && event.from != event.to && leyline::has_module(event.to);
     return (event.from == event.to ? std::string(base::name_of(event.from)) : move) +
            (gated ? "" : ": " + event.reason);
   }
-  return note.what + (event.reason.empty() ? "" : ": " + event.reason);
+  return record.what + (event.reason.empty() ? "" : ": " + event.reason);
 }
 
 // A gate's failure says what the refusal after it says again.
-bool is_redundant(const GrowthRecord& note) {
-  return note.what == "cull" || (note.what == "command_rejected" && note.event->code == "gate_failed");
+bool is_redundant(const GrowthRecord& record) {
+  return record.what == "cull" || (record.what == "command_rejected" && record.event->code == "gate_failed");
 }
 
-bool is_failure(const GrowthRecord& note) { return note.what == "gate" && !note.event->passed.value_or(false); }
+bool is_failure(const GrowthRecord& record) { return record.what == "gate" && !record.event->passed.value_or(false); }
 
-bool repeats(const GrowthRecord& note, const GrowthRecord* last) {
-  return last != nullptr && is_failure(note) && is_failure(*last) && note.event->code == last->event->code;
+bool repeats(const GrowthRecord& record, const GrowthRecord* last) {
+  return last != nullptr && is_failure(record) && is_failure(*last) && record.event->code == last->event->code;
 }
 
 // Of tries that failed at the same gate one after the other, only the last is shown.
 std::string timeline_text(const Receipt& receipt) {
   std::vector<std::pair<const GrowthRecord*, int>> reported;
-  for (const auto& note : receipt.timeline) {
-    if (is_redundant(note)) continue;
-    const bool again = !reported.empty() && repeats(note, reported.back().first);
+  for (const auto& record : receipt.timeline) {
+    if (is_redundant(record)) continue;
+    const bool again = !reported.empty() && repeats(record, reported.back().first);
     if (again) {
-      reported.back() = {&note, reported.back().second + 1};
+      reported.back() = {&record, reported.back().second + 1};
     } else {
-      reported.emplace_back(&note, 1);
+      reported.emplace_back(&record, 1);
     }
   }
   std::string text, last_head, last_decision;
-  for (const auto& [note, times] : reported) {
-    const std::string head = fmt::format("epoch {}, step {}", note->place.epoch, note->place.step);
+  for (const auto& [record, times] : reported) {
+    const std::string head = fmt::format("epoch {}, step {}", record->place.epoch, record->place.step);
     if (head != last_head) {
       text += "  " + head + "\n";
       last_decision.clear();
     }
-    if (!note->event->decision.empty() && note->event->decision != last_decision)
-      text += "    command " + printable_line(note->event->decision) + "\n";
-    text += "    " + printable_line(line_of(*note)) + (times > 1 ? fmt::format(" (try {})", times) : "") + "\n";
+    if (!record->event->decision.empty() && record->event->decision != last_decision)
+      text += "    command " + printable_line(record->event->decision) + "\n";
+    text += "    " + printable_line(line_of(*record)) + (times > 1 ? fmt::format(" (try {})", times) : "") + "\n";
     last_head = head;
-    last_decision = note->event->decision;
+    last_decision = record->event->decision;
   }
   return text;
 }

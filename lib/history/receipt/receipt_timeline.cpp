@@ -39,10 +39,10 @@ const leyline::SlotTopology* find_seed(const leyline::Topology& topology, const 
                : "the journal has no seed \"" + seed_id + "\"; " + seeds);
 }
 
-void take_graft(Receipt& receipt, const GrowthRecord& note) {
-  receipt.parameters = value_at(note.event->values, "params");
-  receipt.graft_stall_ms = note.event->took_ms;
-  if (note.event->memory_bytes) receipt.memory_bytes = static_cast<double>(*note.event->memory_bytes);
+void take_graft(Receipt& receipt, const GrowthRecord& record) {
+  receipt.parameters = value_at(record.event->values, "params");
+  receipt.graft_stall_ms = record.event->took_ms;
+  if (record.event->memory_bytes) receipt.memory_bytes = static_cast<double>(*record.event->memory_bytes);
 }
 
 // Follows one seed from record to record: through the events of its lifecycle, and the records that hold a whole
@@ -51,23 +51,23 @@ class SeedTracker {
  public:
   explicit SeedTracker(Receipt& receipt) : receipt_(receipt) {}
 
-  void take(const GrowthRecord& note, const leyline::Topology& topology) {
-    const bool mine = is_about(note, receipt_.seed_id);
+  void take(const GrowthRecord& record, const leyline::Topology& topology) {
+    const bool mine = is_about(record, receipt_.seed_id);
     const auto* place = find_seed(topology, receipt_.seed_id);
     const Stage now = place == nullptr ? Stage::kUnknown : place->stage;
     if (receipt_.slot.empty() && (mine || place != nullptr)) {
-      receipt_.slot = mine ? note.event->slot : place->id;
-      receipt_.blueprint = mine ? note.event->blueprint : place->blueprint;
+      receipt_.slot = mine ? record.event->slot : place->id;
+      receipt_.blueprint = mine ? record.event->blueprint : place->blueprint;
     }
-    const bool reported = mine && note.what == "stage" && note.event->from != note.event->to;
-    if (reported && follows(note)) {
-      move_as_recorded(note, now);
+    const bool reported = mine && record.what == "stage" && record.event->from != record.event->to;
+    if (reported && follows(record)) {
+      move_as_recorded(record, now);
     } else if (reported || now != was_) {
-      move_unrecorded(note, now, reported);
+      move_unrecorded(record, now, reported);
     }
     was_ = now;
-    if (mine) take_event(note);
-    last_ = note.place;
+    if (mine) take_event(record);
+    last_ = record.place;
   }
   bool found() const { return !receipt_.stages.empty(); }
   void finish() {
@@ -75,8 +75,8 @@ class SeedTracker {
   }
 
  private:
-  bool follows(const GrowthRecord& note) const {
-    return was_ == Stage::kUnknown ? is_germination(note) : note.event->from == was_;
+  bool follows(const GrowthRecord& record) const {
+    return was_ == Stage::kUnknown ? is_germination(record) : record.event->from == was_;
   }
   void end_stage(std::uint32_t epoch) {
     if (receipt_.stages.empty()) return;
@@ -92,48 +92,48 @@ class SeedTracker {
     }
     receipt_.ended = receipt_.outcome == Receipt::Outcome::kGrowing ? std::nullopt : place;
   }
-  void move_as_recorded(const GrowthRecord& note, Stage now) {
-    end_stage(note.place.epoch);
-    if (was_ == Stage::kUnknown) receipt_.born = note.place;
-    receipt_.reason = note.event->reason;
-    enter(now, note.place);
+  void move_as_recorded(const GrowthRecord& record, Stage now) {
+    end_stage(record.place.epoch);
+    if (was_ == Stage::kUnknown) receipt_.born = record.place;
+    receipt_.reason = record.event->reason;
+    enter(now, record.place);
   }
-  // Notes of what led here are missing.
-  void move_unrecorded(const GrowthRecord& note, Stage now, bool reported) {
-    if (was_ == Stage::kUnknown && found()) return;  // it no longer exists: a note out of place
+  // Records of what led here are missing.
+  void move_unrecorded(const GrowthRecord& record, Stage now, bool reported) {
+    if (was_ == Stage::kUnknown && found()) return;  // it no longer exists: a record out of place
     if (was_ == Stage::kUnknown) {
-      begin_unrecorded(note, now, reported);
+      begin_unrecorded(record, now, reported);
     } else {
       receipt_.stages.back().epochs.reset();
     }
     if (reported) {
-      const Stage from = note.event->from;
+      const Stage from = record.event->from;
       if (from != was_ && has_module(from)) receipt_.stages.push_back({from, {}});
-      receipt_.reason = note.event->reason;
-      enter(now, note.place);
+      receipt_.reason = record.event->reason;
+      enter(now, record.place);
     } else if (was_ != Stage::kUnknown) {
       receipt_.reason = "the record with the reason is missing from the journal";
       enter(now, {});
     }
   }
   // Its creation is not recorded. A record without a change of stage gives the stage that it was in.
-  void begin_unrecorded(const GrowthRecord& note, Stage now, bool reported) {
+  void begin_unrecorded(const GrowthRecord& record, Stage now, bool reported) {
     using Origin = Receipt::Origin;
-    const bool from_start = note.what == "started" && note.place == RunPlace{} && now == Stage::kFossilized;
-    receipt_.origin = from_start ? Origin::kHost : note.what == "forked" ? Origin::kParent : Origin::kUnknown;
-    if (from_start) receipt_.born = note.place;
+    const bool from_start = record.what == "started" && record.place == RunPlace{} && now == Stage::kFossilized;
+    receipt_.origin = from_start ? Origin::kHost : record.what == "forked" ? Origin::kParent : Origin::kUnknown;
+    if (from_start) receipt_.born = record.place;
     receipt_.reason = from_start
                           ? "host.modules: part of the host from the first step"
-                          : "it existed at " + place_text(note.place) + "; the journal does not record its creation";
+                          : "it existed at " + place_text(record.place) + "; the journal does not record its creation";
     if (reported) return;
     enter(now, receipt_.born);
     receipt_.ended.reset();
   }
-  void take_event(const GrowthRecord& note) {
-    if (note.what == "graft") take_graft(receipt_, note);
-    if (note.what == "cull") receipt_.cull_stall_ms = note.event->took_ms;
-    if (note.what == "fold" && note.event->passed.value_or(false)) receipt_.folded = note.event->reason;
-    receipt_.timeline.push_back(note);
+  void take_event(const GrowthRecord& record) {
+    if (record.what == "graft") take_graft(receipt_, record);
+    if (record.what == "cull") receipt_.cull_stall_ms = record.event->took_ms;
+    if (record.what == "fold" && record.event->passed.value_or(false)) receipt_.folded = record.event->reason;
+    receipt_.timeline.push_back(record);
   }
 
   Receipt& receipt_;
@@ -142,11 +142,11 @@ class SeedTracker {
   RunPlace last_;
 };
 
-// How many forks lie behind the note with that index.
+// How many forks lie behind the record with that index.
 std::size_t forks_after(const Lineage& lineage, std::size_t index) {
   std::size_t end = 0;
   for (std::size_t runs = lineage.ancestors.size(); runs > 0; --runs) {
-    end += lineage.ancestors[runs - 1].notes;
+    end += lineage.ancestors[runs - 1].records;
     if (index < end) return runs;
   }
   return 0;
@@ -159,7 +159,7 @@ void take_ancestors(Receipt& receipt, const Lineage& lineage, std::size_t forks)
   receipt.ancestors.assign(first, first + static_cast<std::ptrdiff_t>(forks));
   if (receipt.origin != Origin::kParent) return;
   if (forks < lineage.ancestors.size()) {
-    receipt.origin = Origin::kUnknown;  // the run before was read, and its notes of the seed are missing
+    receipt.origin = Origin::kUnknown;  // the run before was read, and its records of the seed are missing
   } else if (lineage.unread) {
     receipt.ancestors.push_back(*lineage.unread);
   }
@@ -167,15 +167,15 @@ void take_ancestors(Receipt& receipt, const Lineage& lineage, std::size_t forks)
 
 }  // namespace
 
-bool is_about(const GrowthRecord& note, const std::string& seed_id) {
-  return note.event && note.event->seed_id == seed_id;
+bool is_about(const GrowthRecord& record, const std::string& seed_id) {
+  return record.event && record.event->seed_id == seed_id;
 }
 
-bool is_germination(const GrowthRecord& note) {
-  return note.what == "stage" && has_module(note.event->to) && !has_module(note.event->from);
+bool is_germination(const GrowthRecord& record) {
+  return record.what == "stage" && has_module(record.event->to) && !has_module(record.event->from);
 }
-bool is_cull(const GrowthRecord& note) {
-  return note.what == "stage" && has_module(note.event->from) && !has_module(note.event->to);
+bool is_cull(const GrowthRecord& record) {
+  return record.what == "stage" && has_module(record.event->from) && !has_module(record.event->to);
 }
 
 std::optional<double> value_at(const std::map<std::string, double>& values, const char* name) {
@@ -187,8 +187,8 @@ void take_timeline(Receipt& receipt, const Lineage& lineage) {
   if (receipt.seed_id.empty()) fail_unknown(receipt.seed_id, lineage);  // free slots have that one
   SeedTracker tracker(receipt);
   std::size_t index = 0, first = 0;
-  const auto end = lineage.history.replay({}, [&](const GrowthRecord& note, const GrowthHistory::State& now) {
-    tracker.take(note, now.topology);
+  const auto end = lineage.history.replay({}, [&](const GrowthRecord& record, const GrowthHistory::State& now) {
+    tracker.take(record, now.topology);
     ++index;
     if (!tracker.found()) first = index;
   });

@@ -86,9 +86,9 @@ bool went_back_to_its_beginning(base::FileSystem& files, const std::string& jour
 // folder of a run with progress would replace that run.
 void reject_restart(base::FileSystem& files, const std::string& run) {
   const auto journal = history::read_journal(files, run);
-  for (const auto& note : journal.history.notes()) {
-    if (note.what != "forked") continue;
-    fail(fmt::format("{} was forked from {}, but its checkpoint is missing; fork again", run, note.parent));
+  for (const auto& record : journal.history.records()) {
+    if (record.what != "forked") continue;
+    fail(fmt::format("{} was forked from {}, but its checkpoint is missing; fork again", run, record.parent));
   }
   if (went_back_to_its_beginning(files, run + "/journal")) return;
   if (const auto why = lost_checkpoints(files, run); !why.empty()) fail(why);

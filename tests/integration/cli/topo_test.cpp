@@ -28,27 +28,27 @@ struct GrownRun {
 
   GrownRun() {
     folder.write("config.yaml", "name: a\n");
-    GrowthRecord note;
-    note.what = "started";
-    note.snapshot = now;
-    journal.append(growth_record_json(note).dump());
+    GrowthRecord record;
+    record.what = "started";
+    record.snapshot = now;
+    journal.append(growth_record_json(record).dump());
     stage({1, 8}, Stage::kDormant, Stage::kGerminated, "GERMINATE: there is room");
     stage({2, 16}, Stage::kGerminated, Stage::kTraining, "START_TRAINING: it is there");
   }
   void stage(history::RunPlace place, Stage from, Stage to, const std::string& decision) {
     apply(now, {"r0c0", "seed-0001", "mlp", from, to});
-    GrowthRecord note;
-    note.what = "stage";
-    note.place = place;
-    note.hash = topology_hash(now);
-    note.event = GrowthEvent{.seed_id = "seed-0001",
-                             .slot = "r0c0",
-                             .blueprint = "mlp",
-                             .from = from,
-                             .to = to,
-                             .reason = "passed",
-                             .decision = decision};
-    journal.append(growth_record_json(note).dump());
+    GrowthRecord record;
+    record.what = "stage";
+    record.place = place;
+    record.hash = topology_hash(now);
+    record.event = GrowthEvent{.seed_id = "seed-0001",
+                               .slot = "r0c0",
+                               .blueprint = "mlp",
+                               .from = from,
+                               .to = to,
+                               .reason = "passed",
+                               .decision = decision};
+    journal.append(growth_record_json(record).dump());
   }
 };
 
@@ -93,7 +93,7 @@ TEST_CASE("topo show draws the topology at any step") {
   CHECK(json["gaps"].empty());
 }
 
-TEST_CASE("a step that is none is refused, one behind the last note is told with the last one there is") {
+TEST_CASE("a step that is none is refused, one behind the last record is told with the last one there is") {
   const GrownRun run;
   for (const std::string& step :
        std::vector<std::string>{"-1", "x", "7.5", "9223372036854775808", std::string(309, '9')}) {
@@ -118,17 +118,17 @@ TEST_CASE("a step that is none is refused, one behind the last note is told with
 TEST_CASE("a journal cannot steer the terminal of whoever looks at it, nor forge a line") {
   GrownRun run;
   const std::string bad = "x\x1b[2J\x7f\xC2\x9b\xE2\x80\xAE\nesper: OK";
-  GrowthRecord note;
-  note.what = "stage";
-  note.place = {3, 24};
-  note.event = GrowthEvent{.seed_id = "seed-0001",
-                           .slot = "r0c0",
-                           .blueprint = bad,
-                           .from = Stage::kTraining,
-                           .to = Stage::kBlending,
-                           .reason = bad,
-                           .decision = bad};
-  run.journal.append(growth_record_json(note).dump());
+  GrowthRecord record;
+  record.what = "stage";
+  record.place = {3, 24};
+  record.event = GrowthEvent{.seed_id = "seed-0001",
+                             .slot = "r0c0",
+                             .blueprint = bad,
+                             .from = Stage::kTraining,
+                             .to = Stage::kBlending,
+                             .reason = bad,
+                             .decision = bad};
+  run.journal.append(growth_record_json(record).dump());
   const std::string harmless = "x\\x1b[2J\\x7f\\u009b\\u202e\\nesper: OK";
   for (const std::vector<std::string>& command : {std::vector<std::string>{"topo", "log", run.path},
                                                   {"topo", "show", run.path},
@@ -164,7 +164,7 @@ TEST_CASE("topo diff tells what changed between two steps") {
 TEST_CASE("a journal that is damaged, incomplete or of an older version is read as far as it goes, and says so") {
   GrownRun run;
   run.journal.append("no note");
-  apply(run.now, {"r0c0", "seed-0001", "mlp", Stage::kTraining, Stage::kBlending});  // this note is lost
+  apply(run.now, {"r0c0", "seed-0001", "mlp", Stage::kTraining, Stage::kBlending});  // this record is lost
   run.stage({4, 32}, Stage::kBlending, Stage::kShadowing, "");
   std::ofstream(run.path + "/journal", std::ios::app | std::ios::binary) << std::string(20, '\1');
   const Finished finished = run_esper({"topo", "log", run.path});
@@ -208,7 +208,7 @@ TEST_CASE("where nothing is known of growth, every command says the same, with t
 
 TEST_CASE("behind a gap in the journal a receipt and the drawing tell the same") {
   GrownRun run;
-  apply(run.now, {"r0c0", "seed-0001", "mlp", Stage::kTraining, Stage::kBlending});  // this note is lost
+  apply(run.now, {"r0c0", "seed-0001", "mlp", Stage::kTraining, Stage::kBlending});  // this record is lost
   GrowthRecord resumed;
   resumed.what = "resumed";
   resumed.place = {4, 32};
@@ -230,7 +230,7 @@ TEST_CASE("behind a gap in the journal a receipt and the drawing tell the same")
 
 TEST_CASE("what a gap leaves open is told by drawing and receipt alike, with the way out") {
   GrownRun run;
-  apply(run.now, {"r0c0", "seed-0001", "mlp", Stage::kTraining, Stage::kBlending});  // this note is lost
+  apply(run.now, {"r0c0", "seed-0001", "mlp", Stage::kTraining, Stage::kBlending});  // this record is lost
   GrowthRecord saved;
   saved.what = "checkpoint";
   saved.place = {4, 32};

@@ -129,7 +129,7 @@ TEST_CASE("a forked run lacks the seed, has the host to the bit, and trains") {
   CHECK(stages_of(state) == stages.substr(0, stages.find(' ')) + " DORMANT");
   CHECK(state["topology"]["seeds_born"] == state_of(parent, name)["topology"]["seeds_born"]);
   CHECK(state["progress"]["step"] == state_of(parent, name)["progress"]["step"]);
-  const auto forked = history_of(child).notes().front();
+  const auto forked = history_of(child).records().front();
   CHECK(forked.what == "forked");
   CHECK(forked.parent == parent.string());
   CHECK(forked.checkpoint == name);
@@ -268,7 +268,7 @@ TEST_CASE("a fork without a policy does not replace the seed that it left out") 
   REQUIRE(alone.exit_code == 0);
   CHECK(read_json(child / "summary.json")["seeds"].empty());
   const auto history = history_of(child);
-  for (const auto& note : history.notes()) CHECK(note.what != "stage");
+  for (const auto& record : history.records()) CHECK(record.what != "stage");
   const auto policy =
       json_of(run_esper({"config", "explain", (child / "config.yaml").string(), "policy.kind", "--json"}));
   CHECK(policy[0]["value"] == "none");

@@ -14,26 +14,26 @@ using Kind = Agreement::Kind;
 
 namespace {
 
-// Writes the notes of a run as the run itself would.
+// Writes the records of a run as the run itself would.
 struct Journal {
   Topology now{{{"r0c0", Stage::kDormant, "", ""}, {"r0c1", Stage::kTerminated, "", ""}}, 0};
   std::vector<std::string> records;
 
   void snapshot(const std::string& what, RunPlace place) {
-    GrowthRecord note;
-    note.what = what;
-    note.place = place;
-    note.snapshot = now;
-    records.push_back(growth_record_json(note).dump());
+    GrowthRecord record;
+    record.what = what;
+    record.place = place;
+    record.snapshot = now;
+    records.push_back(growth_record_json(record).dump());
   }
   void stage(RunPlace place, Stage from, Stage to, const std::string& seed = "seed-0001") {
-    GrowthRecord note;
-    note.what = "stage";
-    note.place = place;
-    note.event = GrowthEvent{.seed_id = seed, .slot = "r0c0", .blueprint = "mlp", .from = from, .to = to};
+    GrowthRecord record;
+    record.what = "stage";
+    record.place = place;
+    record.event = GrowthEvent{.seed_id = seed, .slot = "r0c0", .blueprint = "mlp", .from = from, .to = to};
     apply(now, {"r0c0", seed, "mlp", from, to});
-    note.hash = topology_hash(now);
-    records.push_back(growth_record_json(note).dump());
+    record.hash = topology_hash(now);
+    records.push_back(growth_record_json(record).dump());
   }
   void checkpoint(RunPlace place) {
     records.push_back(json{{"what", "checkpoint"},
@@ -86,34 +86,34 @@ TEST_CASE("a fossil that was folded into the host is told, hashed and rebuilt") 
   journal.stage({1, 8}, Stage::kDormant, Stage::kGerminated);
   journal.stage({2, 16}, Stage::kGerminated, Stage::kFossilized);
   const auto unfolded = journal.now;
-  GrowthRecord note;
-  note.what = "fold";
-  note.place = {2, 16};
-  note.event = GrowthEvent{.seed_id = "seed-0001",
-                           .slot = "r0c0",
-                           .blueprint = "mlp",
-                           .from = Stage::kFossilized,
-                           .to = Stage::kFossilized,
-                           .passed = true,
-                           .carried = 4,
-                           .dropped = {"seed-0001.weight"},
-                           .transformed = {"host.block1.linear.weight"},
-                           .reset = {"host.head.weight"},
-                           .copied = {"seed-0002.norm1.weight"}};
+  GrowthRecord record;
+  record.what = "fold";
+  record.place = {2, 16};
+  record.event = GrowthEvent{.seed_id = "seed-0001",
+                             .slot = "r0c0",
+                             .blueprint = "mlp",
+                             .from = Stage::kFossilized,
+                             .to = Stage::kFossilized,
+                             .passed = true,
+                             .carried = 4,
+                             .dropped = {"seed-0001.weight"},
+                             .transformed = {"host.block1.linear.weight"},
+                             .reset = {"host.head.weight"},
+                             .copied = {"seed-0002.norm1.weight"}};
   CHECK(apply_fold(journal.now, "r0c0", "seed-0001").empty());
-  note.hash = topology_hash(journal.now);
-  journal.records.push_back(growth_record_json(note).dump());
+  record.hash = topology_hash(journal.now);
+  journal.records.push_back(growth_record_json(record).dump());
   journal.checkpoint({2, 16});
   CHECK(topology_hash(journal.now) != topology_hash(unfolded));
   CHECK(describe(journal.now.slots[0]) == "FOSSILIZED seed-0001 mlp, folded");
   CHECK(read_topology(json::parse(topology_json(journal.now).dump())) == journal.now);
   const auto history = journal.read();
   REQUIRE(history.damaged() == 0);
-  CHECK(history.notes().at(3).event->dropped == std::vector<std::string>{"seed-0001.weight"});
-  CHECK(history.notes().at(3).event->carried == 4);
-  CHECK(history.notes().at(3).event->transformed == std::vector<std::string>{"host.block1.linear.weight"});
-  CHECK(history.notes().at(3).event->reset == std::vector<std::string>{"host.head.weight"});
-  CHECK(history.notes().at(3).event->copied == std::vector<std::string>{"seed-0002.norm1.weight"});
+  CHECK(history.records().at(3).event->dropped == std::vector<std::string>{"seed-0001.weight"});
+  CHECK(history.records().at(3).event->carried == 4);
+  CHECK(history.records().at(3).event->transformed == std::vector<std::string>{"host.block1.linear.weight"});
+  CHECK(history.records().at(3).event->reset == std::vector<std::string>{"host.head.weight"});
+  CHECK(history.records().at(3).event->copied == std::vector<std::string>{"seed-0002.norm1.weight"});
   CHECK(history.replay().topology == journal.now);
   CHECK(history.replay().doubt.empty());
   CHECK(compare(history, {2, 16}, journal.now).kind == Kind::kAgrees);
@@ -163,7 +163,7 @@ TEST_CASE("a resumed run takes back what came after its checkpoint") {
   CHECK(history.replay().topology == journal.now);
 }
 
-TEST_CASE("a lost note is found where it is missed, and a later one heals what it can") {
+TEST_CASE("a lost record is found where it is missed, and a later one heals what it can") {
   auto journal = life();
   journal.records.erase(journal.records.begin() + 3);  // GERMINATED -> TRAINING
   const auto history = journal.read();
@@ -189,12 +189,12 @@ TEST_CASE("a checkpoint agrees with the journal, differs from it, or cannot be j
   const auto differs = compare(history, {2, 20}, wrong);
   CHECK(differs.kind == Kind::kDiffers);
   CHECK(differs.text == "r0c0: TRAINING seed-0001 mlp -> BLENDING seed-0001 norm");
-  // No note of that checkpoint: the journal may have lost its end.
+  // No record of that checkpoint: the journal may have lost its end.
   CHECK(compare(history, {2, 23}, wrong).kind == Kind::kUnknown);
   CHECK(compare(GrowthHistory(), {2, 20}, right).kind == Kind::kUnknown);
 }
 
-TEST_CASE("a fork's notes follow on those of its parent up to where it left it, without the seeds that it left out") {
+TEST_CASE("a fork's records follow on those of its parent up to where it left it, without the seeds that it left out") {
   GrowthRecord forked;
   forked.what = "forked";
   forked.place = {2, 20};
@@ -204,8 +204,8 @@ TEST_CASE("a fork's notes follow on those of its parent up to where it left it, 
   GrowthHistory fork;
   fork.take(growth_record_json(forked).dump());
   fork.begin_with(life().read(), forked.place);
-  REQUIRE(fork.notes().size() == 6);  // all of the parent but what came after step 20
-  CHECK(fork.notes().back().what == "forked");
+  REQUIRE(fork.records().size() == 6);  // all of the parent but what came after step 20
+  CHECK(fork.records().back().what == "forked");
   CHECK(fork.replay().gaps.empty());
   CHECK(fork.replay().topology == *forked.snapshot);
   CHECK(describe(fork.replay(RunPlace{2, 16}).topology.slots[0]) == "TRAINING seed-0001 mlp");
@@ -230,15 +230,15 @@ TEST_CASE("a slot that a fork freed is as the fork's own topology has it") {
 }
 
 TEST_CASE("a fork and its parent together keep to the limits of one history") {
-  const auto notes = [](std::size_t count) {
+  const auto records = [](std::size_t count) {
     GrowthHistory history;
     for (std::size_t i = 0; i < count; ++i) history.take(R"({"what":"checkpoint","epoch":1,"step":8})");
     return history;
   };
-  const auto parent = notes(GrowthHistory::kMostRecords - 2);
-  auto fork = notes(3);
+  const auto parent = records(GrowthHistory::kMostRecords - 2);
+  auto fork = records(3);
   CHECK_FALSE(fork.begin_with(parent, {1, 8}));
-  CHECK(fork.notes().size() == 3);
+  CHECK(fork.records().size() == 3);
   CHECK(fork.begin_with(parent, {1, 7}));  // none of them is of before the fork
 }
 
@@ -257,10 +257,10 @@ TEST_CASE("records are numbered as they lie in the journal, damaged ones and tho
   auto journal = life();
   journal.records.insert(journal.records.begin() + 1, {"{", R"({"what":"lane","step":1})"});
   const auto history = journal.read();
-  CHECK(history.records() == 9);
+  CHECK(history.num_records() == 9);
   CHECK(history.damaged_records() == std::vector<std::size_t>{2});
-  CHECK(history.notes().at(0).record == 1);
-  CHECK(history.notes().at(1).record == 4);
+  CHECK(history.records().at(0).number == 1);
+  CHECK(history.records().at(1).number == 4);
 }
 
 TEST_CASE("journals of before topologies were told stay readable") {
@@ -272,7 +272,7 @@ TEST_CASE("journals of before topologies were told stay readable") {
                R"("from":"DORMANT","to":"GERMINATED","command_id":"c1","reason":"fine"})");
   history.take(R"({"what":"checkpoint","name":"epoch-0001-step-000000008","step":8,"epoch":1,"bytes":5,"best":true})");
   CHECK(history.damaged() == 0);
-  REQUIRE(history.notes().size() == 4);
+  REQUIRE(history.records().size() == 4);
   const auto state = history.replay();
   CHECK_FALSE(state.starts_known);
   CHECK(state.doubt.empty());
@@ -280,7 +280,7 @@ TEST_CASE("journals of before topologies were told stay readable") {
   CHECK(compare(history, {1, 8}, {}).kind == Kind::kUnknown);
 }
 
-TEST_CASE("what is no sound note is counted and costs nothing else") {
+TEST_CASE("what is no sound record is counted and costs nothing else") {
   auto journal = life();
   const std::string deep(2000, '[');
   const std::vector<std::string> bad = {
@@ -303,41 +303,41 @@ TEST_CASE("what is no sound note is counted and costs nothing else") {
   journal.records.push_back(R"({"what":"lane","step":1})");  // another room's
   const auto history = journal.read();
   CHECK(history.damaged() == bad.size());
-  CHECK(history.notes().size() == 7);
+  CHECK(history.records().size() == 7);
   CHECK(history.replay().topology == life().now);
 }
 
-TEST_CASE("a note says the same after it went through text") {
-  GrowthRecord note;
-  note.what = "gate";
-  note.place = {3, 24};
-  note.hash = "0123456789abcdef";
-  note.event = GrowthEvent{.seed_id = "seed-0001",
-                           .slot = "r0c0",
-                           .blueprint = "mlp",
-                           .from = Stage::kTraining,
-                           .to = Stage::kBlending,
-                           .reason = "learned",
-                           .command_id = "c3",
-                           .decision = "START_GRAFTING: it is time",
-                           .code = "G2",
-                           .passed = true,
-                           .values = {{"improvement_points", 1.5}},
-                           .required = {{"improvement_points", 0.5}},
-                           .took_ms = 2.5,
-                           .memory_bytes = 1024};
+TEST_CASE("a record says the same after it went through text") {
+  GrowthRecord record;
+  record.what = "gate";
+  record.place = {3, 24};
+  record.hash = "0123456789abcdef";
+  record.event = GrowthEvent{.seed_id = "seed-0001",
+                             .slot = "r0c0",
+                             .blueprint = "mlp",
+                             .from = Stage::kTraining,
+                             .to = Stage::kBlending,
+                             .reason = "learned",
+                             .command_id = "c3",
+                             .decision = "START_GRAFTING: it is time",
+                             .code = "G2",
+                             .passed = true,
+                             .values = {{"improvement_points", 1.5}},
+                             .required = {{"improvement_points", 0.5}},
+                             .took_ms = 2.5,
+                             .memory_bytes = 1024};
   GrowthRecord read;
-  REQUIRE(read_growth_record(growth_record_json(note).dump(), read) == GrowthRecordKind::kGrowth);
-  CHECK(growth_record_json(read) == growth_record_json(note));
+  REQUIRE(read_growth_record(growth_record_json(record).dump(), read) == GrowthRecordKind::kGrowth);
+  CHECK(growth_record_json(read) == growth_record_json(record));
   CHECK(read.event->values.at("improvement_points") == 1.5);
   CHECK(read.event->passed == true);
 }
 
-TEST_CASE("a checkpoint's note is read alike in the form it is written in and in any other") {
+TEST_CASE("a checkpoint's record is read alike in the form it is written in and in any other") {
   const auto read = [](const std::string& text) {
-    GrowthRecord note;
-    const auto kind = read_growth_record(text, note);
-    return std::pair(kind, kind == GrowthRecordKind::kGrowth ? growth_record_json(note).dump() : "");
+    GrowthRecord record;
+    const auto kind = read_growth_record(text, record);
+    return std::pair(kind, kind == GrowthRecordKind::kGrowth ? growth_record_json(record).dump() : "");
   };
   const json good = {
       {"what", "checkpoint"}, {"name", "epoch-0001-step-000000010"}, {"epoch", 1}, {"step", 10}, {"bytes", 123},
@@ -383,20 +383,20 @@ TEST_CASE("the first record of a later file stands for those before it, and repe
 
   GrowthHistory whole, part;
   for (const auto& record : run.records) whole.take(record);
-  const auto known = whole.notes().size();
+  const auto known = whole.records().size();
   whole.take(text);
-  CHECK(whole.notes().size() == known);
+  CHECK(whole.records().size() == known);
   part.take(text);
-  CHECK(part.records() == whole.records());
-  REQUIRE(part.notes().size() == 1);
-  CHECK(part.notes()[0].record == run.records.size() + 1);
+  CHECK(part.num_records() == whole.num_records());
+  REQUIRE(part.records().size() == 1);
+  CHECK(part.records()[0].number == run.records.size() + 1);
   CHECK(part.replay().topology == run.now);
   CHECK(part.replay().starts_known);
 
   GrowthHistory lacking;  // the last record before it is lost
   for (std::size_t i = 0; i + 1 < run.records.size(); ++i) lacking.take(run.records[i]);
   lacking.take(text);
-  CHECK(lacking.records() == whole.records());
+  CHECK(lacking.num_records() == whole.num_records());
   CHECK(lacking.replay().topology == run.now);
 }
 

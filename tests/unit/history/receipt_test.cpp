@@ -28,28 +28,28 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A run folder that is written note by note.
+// A run folder that is written record by record.
 struct Folder {
   explicit Folder(const std::string& first = R"({"what":"started","epoch":0,"step":0})") {
     std::string name = (fs::temp_directory_path() / "receipt-XXXXXX").string();
     REQUIRE(mkdtemp(name.data()) != nullptr);
     path = name;
     std::ofstream(path / "config.yaml") << "name: a\n";
-    record(first);
+    append(first);
   }
   ~Folder() { fs::remove_all(path); }
 
-  void record(const std::string& text) const {
+  void append(const std::string& text) const {
     storage::JournalWriter(storage::real_file_system(), (path / "journal").string()).append(text);
   }
   void event(const std::string& what, std::uint32_t epoch, GrowthEvent event) const {
-    GrowthRecord note;
-    note.what = what;
-    note.place = {epoch, epoch * 10};
-    note.event = std::move(event);
-    if (note.event->slot.empty()) note.event->slot = "r0c0";
-    if (note.event->blueprint.empty()) note.event->blueprint = "mlp";
-    record(history::growth_record_json(note).dump());
+    GrowthRecord record;
+    record.what = what;
+    record.place = {epoch, epoch * 10};
+    record.event = std::move(event);
+    if (record.event->slot.empty()) record.event->slot = "r0c0";
+    if (record.event->blueprint.empty()) record.event->blueprint = "mlp";
+    append(history::growth_record_json(record).dump());
   }
   void stage(std::uint32_t epoch, Stage from, Stage to, const std::string& seed = "seed-0001",
              const std::string& slot = "r0c0") const {
@@ -343,7 +343,7 @@ TEST_CASE("epochs that a resumed run went back behind do not count") {
   run.seed_metric(9, "kasmina.seed.contribution_points", 8);
   run.seed_metric(10, "kasmina.seed.contribution_points", 9);
   run.packet(8, json::array(), {{{"description", "tolaria.resumed"}, {"attributes", {{"epoch", "8"}}}}});
-  run.record(R"({"what":"resumed","epoch":8,"step":80})");
+  run.append(R"({"what":"resumed","epoch":8,"step":80})");
   run.seed_metric(9, "kasmina.seed.contribution_points", 1);
   CHECK(run.receipt().contribution.measurements == 1);
   CHECK(run.receipt().contribution.points == 1);
@@ -384,7 +384,7 @@ TEST_CASE("a receipt tells what the step of the grafted network took to prepare 
 TEST_CASE("a module that the host has from the start has a receipt of what is known") {
   const Folder run(
       json{{"what", "started"}, {"epoch", 0}, {"step", 0}, {"topology", topology_of("FOSSILIZED", 1)}}.dump());
-  run.record(R"({"what":"checkpoint","epoch":6,"step":60,"name":"c"})");
+  run.append(R"({"what":"checkpoint","epoch":6,"step":60,"name":"c"})");
   run.seed_metric(1, "kasmina.seed.params", 40);
   const auto receipt = run.receipt();
   CHECK(receipt.origin == history::Receipt::Origin::kHost);
@@ -430,12 +430,12 @@ TEST_CASE("a fork's receipt follows a seed of its parent back into the parent's 
                                                       ", forked at epoch 6, step 60"));
   CHECK(receipt_json("run", receipt)["forked_from"][0]["run_dir"] == parent.path.string());
 
-  // A parent whose own notes leave open how it stood is known by the checkpoint.
+  // A parent whose own records leave open how it stood is known by the checkpoint.
   const Folder doubtful(
       json{{"what", "started"}, {"epoch", 0}, {"step", 0}, {"topology", topology_of("DORMANT", 0)}}.dump());
   graft(doubtful, 3);
   doubtful.stage(3, Stage::kDormant, Stage::kGerminated);
-  doubtful.record(R"({"what":"checkpoint","epoch":6,"step":60,"name":"c","topology":"0123456789abcdef"})");
+  doubtful.append(R"({"what":"checkpoint","epoch":6,"step":60,"name":"c","topology":"0123456789abcdef"})");
   const Folder of_doubtful(forked(doubtful.path, topology_of("TRAINING", 1)).dump());
   const auto from_doubt = of_doubtful.receipt();
   CHECK(from_doubt.born == history::RunPlace{3, 30});
@@ -463,10 +463,10 @@ TEST_CASE("a fork's receipt follows a seed of its parent back into the parent's 
 }
 
 TEST_CASE("a seed that a fork left out is reported by the run before") {
-  auto note = json{{"what", "forked"}, {"epoch", 6}, {"step", 60}, {"parent", "runs/a"}, {"checkpoint", "c"}};
-  note["topology"] = topology_of("DORMANT", 1);
-  note["without"] = {"seed-0001"};
-  const Folder fork(note.dump());
+  auto record = json{{"what", "forked"}, {"epoch", 6}, {"step", 60}, {"parent", "runs/a"}, {"checkpoint", "c"}};
+  record["topology"] = topology_of("DORMANT", 1);
+  record["without"] = {"seed-0001"};
+  const Folder fork(record.dump());
   try {
     fork.receipt();
     FAIL("it has a receipt");
@@ -542,7 +542,7 @@ TEST_CASE("a fork that has not trained misses no telemetry") {
 TEST_CASE("a journal that does not fit the folder's checkpoints is reported") {
   const Folder run(started().dump());
   run.stage(3, Stage::kDormant, Stage::kGerminated);
-  run.record(R"({"what":"checkpoint","epoch":4,"step":40,"name":"c","topology":"0123456789abcdef"})");
+  run.append(R"({"what":"checkpoint","epoch":4,"step":40,"name":"c","topology":"0123456789abcdef"})");
   const auto gaps_with = [&](const std::string& hash) {
     fs::create_directories(run.path / "checkpoints" / "c");
     std::ofstream(run.path / "checkpoints" / "c" / "run.json") << json{{"topology_hash", hash}};
@@ -582,8 +582,8 @@ TEST_CASE("what is cut off before a fork is said: runs beyond the deepest, and a
   runs.push_back(std::make_unique<Folder>(started().dump()));
   runs[0]->stage(1, Stage::kDormant, Stage::kGerminated);
   while (runs.size() < 34) {
-    const auto note = forked_from(runs.back()->path, 2, topology_of("GERMINATED", 1));
-    runs.push_back(std::make_unique<Folder>(note.dump()));
+    const auto record = forked_from(runs.back()->path, 2, topology_of("GERMINATED", 1));
+    runs.push_back(std::make_unique<Folder>(record.dump()));
   }
   CHECK(lineage_of(*runs[32]).gaps.empty());
   CHECK(runs[32]->receipt().born);
@@ -596,7 +596,7 @@ TEST_CASE("what is cut off before a fork is said: runs beyond the deepest, and a
 
   const Folder fork(started().dump());
   fs::remove(fork.path / "journal");
-  fork.record(forked_from(fork.path, 6, topology_of("TRAINING", 1)).dump());
+  fork.append(forked_from(fork.path, 6, topology_of("TRAINING", 1)).dump());
   const auto gaps = lineage_of(fork).gaps;
   REQUIRE(gaps.size() == 1);
   CHECK_THAT(gaps[0], ContainsSubstring("it cannot be read: " + fork.path.string() + " is the fork itself"));
@@ -676,7 +676,7 @@ TEST_CASE("a seed whose records are missing is reported as far as they go") {
 TEST_CASE("damage is counted and reported, and what is sound is read") {
   const Folder run;
   whole_life(run);
-  run.record("{broken");
+  run.append("{broken");
   run.step_time(2, 1000);
   std::ofstream(run.path / "telemetry.jsonl", std::ios::app) << "{\"packet_id\": 1\n[]\n"
                                                              << std::string(100, '[') << "\n";

@@ -21,31 +21,31 @@ using history::GrowthHistory;
 using history::RunPlace;
 using leyline::Topology;
 
-// What a run does with a network's events: one note each, and the topology moved along.
+// What a run does with a network's events: one record each, and the topology moved along.
 class RecordWriter {
  public:
   explicit RecordWriter(const Network& network) : network_(network), now_(topology_of(network.save_topology())) {
-    history::GrowthRecord note;
-    note.what = "started";
-    note.snapshot = now_;
-    history.take(growth_record_json(note).dump());
+    history::GrowthRecord record;
+    record.what = "started";
+    record.snapshot = now_;
+    history.take(growth_record_json(record).dump());
   }
 
   void issue(const std::vector<LifecycleEvent>& events, RunPlace place) {
     for (const auto& event : events) {
-      auto note = record_of(event);
-      note.place = place;
-      const auto& told = *note.event;
-      if (note.what == "stage") {
+      auto record = record_of(event);
+      record.place = place;
+      const auto& told = *record.event;
+      if (record.what == "stage") {
         REQUIRE(apply(now_, {told.slot, told.seed_id, told.blueprint, told.from, told.to}).empty());
         stages.insert(told.to);
       }
-      if (note.what == "fold" && told.passed.value()) {
+      if (record.what == "fold" && told.passed.value()) {
         REQUIRE(apply_fold(now_, told.slot, told.seed_id).empty());
         ++folds;
       }
-      note.hash = topology_hash(now_);
-      history.take(growth_record_json(note).dump());
+      record.hash = topology_hash(now_);
+      history.take(growth_record_json(record).dump());
     }
     const auto live = topology_of(network_.save_topology());
     REQUIRE(topology_hash(now_) == topology_hash(live));

@@ -54,9 +54,9 @@ struct Writing {
 };
 
 std::vector<std::string> journal_of(FaultyFileSystem& files) {
-  std::vector<std::string> notes;
-  storage::scan_journal(files, kJournal, [&](std::string_view note) { notes.emplace_back(note); });
-  return notes;
+  std::vector<std::string> records;
+  storage::scan_journal(files, kJournal, [&](std::string_view record) { records.emplace_back(record); });
+  return records;
 }
 
 base::Duration elapsed(std::chrono::steady_clock::time_point since) { return std::chrono::steady_clock::now() - since; }
@@ -137,13 +137,13 @@ TEST_CASE("records and saves are written to the journal in the order given") {
   it.writer.submit(small_image(2), Rank::kBest);
   it.writer.record(R"({"n":3})");
   REQUIRE(it.writer.flush());
-  const auto notes = journal_of(it.files);
-  REQUIRE(notes.size() == 5);
-  CHECK(notes[0] == R"({"n":1})");
-  CHECK(notes[1].find("epoch-0001") != std::string::npos);
-  CHECK(notes[2] == R"({"n":2})");
-  CHECK(notes[3].find("epoch-0002") != std::string::npos);
-  CHECK(notes[4] == R"({"n":3})");
+  const auto records = journal_of(it.files);
+  REQUIRE(records.size() == 5);
+  CHECK(records[0] == R"({"n":1})");
+  CHECK(records[1].find("epoch-0001") != std::string::npos);
+  CHECK(records[2] == R"({"n":2})");
+  CHECK(records[3].find("epoch-0002") != std::string::npos);
+  CHECK(records[4] == R"({"n":3})");
   CHECK(it.writer.take_results().size() == 2);
 }
 

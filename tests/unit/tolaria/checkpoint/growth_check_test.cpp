@@ -73,7 +73,7 @@ history::GrowthHistory other_history(const CheckpointImage& image, leyline::Topo
 
 TEST_CASE("every checkpoint of a run agrees with what its journal rebuilds") {
   SmallRun it(growing_config(), short_life);
-  // What apps/engine notes before the first step.
+  // What apps/engine records before the first step.
   const auto begin = kasmina::topology_of(it.model->network.save_topology());
   it.writer.record(start_record("started", {0, 0, ""}, begin));
   REQUIRE(it.go().kind == RunOutcome::Kind::kDone);
@@ -99,24 +99,24 @@ TEST_CASE("every checkpoint of a run agrees with what its journal rebuilds") {
 TEST_CASE("a journal record holds the command and its reason, its cost and its measurements") {
   SmallRun it(growing_config(), short_life);
   REQUIRE(it.go().kind == RunOutcome::Kind::kDone);
-  std::map<std::string, std::vector<history::GrowthRecord>> notes;
+  std::map<std::string, std::vector<history::GrowthRecord>> records;
   const auto history = history_of(it.files);
-  for (const auto& note : history.notes()) notes[note.what].push_back(note);
-  REQUIRE(notes["graft"].size() == 1);
-  const auto& graft = notes["graft"][0];
+  for (const auto& record : history.records()) records[record.what].push_back(record);
+  REQUIRE(records["graft"].size() == 1);
+  const auto& graft = records["graft"][0];
   CHECK(graft.event->decision == "GERMINATE: there is room");
   CHECK(graft.event->took_ms > 0);
   CHECK(graft.event->values.at("params") > 0);
   // Weights, gradients and one moment of four bytes each.
   CHECK(*graft.event->memory_bytes == 12 * static_cast<std::int64_t>(graft.event->values.at("params")));
-  REQUIRE(notes["gate"].size() == 2);
-  CHECK(notes["gate"][1].event->code == "G1");
-  CHECK(notes["gate"][1].event->passed == true);
-  CHECK(notes["gate"][1].event->required.at("parameters") == 1);
-  REQUIRE(notes["cull"].size() == 1);
-  CHECK(notes["cull"][0].event->decision == "CULL: it is worth nothing");
-  CHECK(notes["stage"].back().event->to == leyline::Stage::kEmbargoed);
-  CHECK(notes["stage"].back().event->decision.empty());
+  REQUIRE(records["gate"].size() == 2);
+  CHECK(records["gate"][1].event->code == "G1");
+  CHECK(records["gate"][1].event->passed == true);
+  CHECK(records["gate"][1].event->required.at("parameters") == 1);
+  REQUIRE(records["cull"].size() == 1);
+  CHECK(records["cull"][0].event->decision == "CULL: it is worth nothing");
+  CHECK(records["stage"].back().event->to == leyline::Stage::kEmbargoed);
+  CHECK(records["stage"].back().event->decision.empty());
 }
 
 TEST_CASE("a checkpoint that the journal contradicts is an error that says what differs") {

@@ -78,12 +78,12 @@ class LongRun {
     const bool born = !has_module(from);
     const Stage to = born ? Stage::kGerminated : Stage::kCulled;
     const std::string seed = leyline::seed_id_of(topology.seeds_born + (born ? 1 : 0));
-    history::GrowthRecord note;
-    note.what = "stage";
-    note.place = place_of(n);
-    note.event = history::GrowthEvent{.seed_id = seed, .slot = "r0c0", .blueprint = "lora", .from = from, .to = to};
+    history::GrowthRecord record;
+    record.what = "stage";
+    record.place = place_of(n);
+    record.event = history::GrowthEvent{.seed_id = seed, .slot = "r0c0", .blueprint = "lora", .from = from, .to = to};
     CHECK(apply(topology, {"r0c0", seed, "lora", from, to}).empty());
-    return growth_record_json(note).dump();
+    return growth_record_json(record).dump();
   }
 };
 
@@ -111,7 +111,7 @@ TEST_CASE("whatever checkpoint a run is resumed from, the newest files suffice")
     auto other = run.at[n];
     other.slots[0].id = "r9c9";
     CHECK(compare(part.history, place_of(n), other).kind == history::Agreement::Kind::kDiffers);
-    CHECK(part.history.records() == whole.history.records());
+    CHECK(part.history.num_records() == whole.history.num_records());
     const auto lanes = read_lane_log(run.files, kJournal, place_of(n).step);
     for (const std::string shape : {"shape 0", "shape 1"}) {
       for (int later = n; later <= kPlaces; ++later) {

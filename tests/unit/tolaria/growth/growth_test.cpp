@@ -119,9 +119,9 @@ TEST_CASE("a seed's stages are reported in events with measured and required val
   CHECK(decisions[5].attributes.at("operation").empty());
   CHECK(it.values("tolaria.opt.rebuilds_total") == std::vector<double>{1, 1, 1, 1, 2, 2});
 
-  int notes = 0;
-  for (const auto& note : it.journal()) notes += note.find("\"what\":\"stage\"") != std::string::npos ? 1 : 0;
-  CHECK(notes == 5);
+  int records = 0;
+  for (const auto& record : it.journal()) records += record.find("\"what\":\"stage\"") != std::string::npos ? 1 : 0;
+  CHECK(records == 5);
 }
 
 TEST_CASE("what the policy's service measures goes out with the epoch, and a rejected command is observed no further") {
