@@ -98,7 +98,7 @@ struct RunConfig {
                       field("step", &C::step, "how a training step is executed"),
                       field("growth", &C::growth, "growth of the network"),
                       field("policy", &C::policy, "the growth policy"),
-                      field("safety", &C::safety, "deadlines, and what a run does about trouble"),
+                      field("safety", &C::safety, "deadlines, and how a run reacts to failures"),
                       field("checkpoint", &C::checkpoint, "checkpoints"),
                       field("telemetry", &C::telemetry, "telemetry output")};
   }

@@ -30,7 +30,7 @@ KernelTrace::~KernelTrace() {
   try {
     profiler::disableProfiler();
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
-    // The process has other troubles.
+    // Another failure ends the recording, and is reported.
   }
 }
 

@@ -15,7 +15,7 @@ struct EpochReports {
   // Its metrics that follow from the training, with labels and all digits: without times, memory, lanes and what is
   // counted by the process. Empty: not reported.
   std::vector<std::string> figures;
-  std::vector<std::string> events;  // of its end: decisions, growth, trouble
+  std::vector<std::string> events;  // of its end: decisions, growth, failures
 };
 
 // The first line in which they differ, as text; empty: in none.

@@ -18,9 +18,9 @@ std::string first_not_finite(std::span<const kasmina::NamedTensor> tensors, std:
 
 class FiniteWatch {
  public:
-  // What gradients that overflow mean: trouble, or (fp16 with dynamic loss scaling) a step that the scaler skips and
+  // What gradients that overflow mean: a failure, or (fp16 with dynamic loss scaling) a step that the scaler skips and
   // answers with a smaller scale.
-  enum class Overflow { kTrouble, kOrdinary };
+  enum class Overflow { kFailure, kOrdinary };
 
   // Watches the steps from now on.
   void begin(const StepState& state, Overflow overflow);
@@ -31,7 +31,7 @@ class FiniteWatch {
   bool trips(const StepState& state, const BadTensor& bad_tensor) {
     const Look look = look_at(state.metrics);
     if (look.bad_steps == seen_ && look.has_finite_loss) return false;
-    if (overflow_ == Overflow::kTrouble) return true;
+    if (overflow_ == Overflow::kFailure) return true;
     seen_ = look.bad_steps;
     return is_scale_at_its_end(state) || !bad_tensor().empty();
   }
@@ -46,7 +46,7 @@ class FiniteWatch {
   };
   static Look look_at(const MetricSums& metrics);
 
-  Overflow overflow_ = Overflow::kTrouble;
+  Overflow overflow_ = Overflow::kFailure;
   std::int64_t seen_ = 0;
 };
 

@@ -21,7 +21,7 @@ constexpr std::uint64_t kMaxEntryBytes = 4ull << 30;
 // Not there, as opposed to there and unreadable.
 bool is_absent(const IoError& error) { return error.error_number() == ENOENT || error.error_number() == ENOTDIR; }
 
-// This process's trouble, not the entry's: it must not cost a good entry.
+// This process's failure, not the entry's: it must not cost a good entry.
 bool is_passing(const IoError& error) {
   switch (error.error_number()) {
     case EMFILE:

@@ -26,7 +26,7 @@ bool StepWatch::is_late(std::int64_t step) const {
 void StepWatch::begin_epoch(std::int64_t next) {
   using Overflow = step::FiniteWatch::Overflow;
   const bool is_half = model_.settings.compute_type == torch::kHalf;
-  watch_.begin(model_.state, is_half ? Overflow::kOrdinary : Overflow::kTrouble);
+  watch_.begin(model_.state, is_half ? Overflow::kOrdinary : Overflow::kFailure);
   good_before_ = next;
   looked_ = facts_.clock.now();
 }

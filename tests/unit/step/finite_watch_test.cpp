@@ -32,7 +32,7 @@ TEST_CASE("the step with a number that is not finite trips the watch, and no ste
   for (const double bad : {kNaN, kInf, -kInf}) {
     Bench bench(plain_sgd());
     step::FiniteWatch watch;
-    watch.begin(bench.state, Overflow::kTrouble);
+    watch.begin(bench.state, Overflow::kFailure);
     for (int i = 0; i < 3; ++i) {
       bench.step({samples(8)});
       REQUIRE_FALSE(trips(watch, bench));
@@ -51,7 +51,7 @@ TEST_CASE("one that is not finite in the parameters trips it, too, and is named"
   bench.net.b2.detach()[1].fill_(kNaN);
   const std::vector<step::Microbatch> batch{samples(8)};
   CHECK(step::first_not_finite(step::named_tensors(bench.state), batch) == bench.state.groups[0].parameter_ids[3]);
-  watch.begin(bench.state, Overflow::kTrouble);
+  watch.begin(bench.state, Overflow::kFailure);
   bench.step(batch);
   CHECK(trips(watch, bench));
 }
@@ -64,7 +64,7 @@ TEST_CASE("a loss that is not finite trips it, though every gradient is") {
   };
   Bench bench(settings);
   step::FiniteWatch watch;
-  watch.begin(bench.state, Overflow::kTrouble);
+  watch.begin(bench.state, Overflow::kFailure);
   bench.step(batch_with(1));
   CHECK_FALSE(trips(watch, bench));
   bench.step(batch_with(3e38));  // a single one is finite, their sum is not
@@ -76,7 +76,7 @@ TEST_CASE("one element of a gradient that is not finite trips it") {
   const auto group = GENERATE(0, 1);
   Bench bench(adamw(), Grouping::kTwo);
   step::FiniteWatch watch;
-  watch.begin(bench.state, Overflow::kTrouble);
+  watch.begin(bench.state, Overflow::kFailure);
   bench.step({samples(8)});
   REQUIRE_FALSE(trips(watch, bench));
   const torch::Tensor element = bench.state.groups[static_cast<std::size_t>(group)].parameters.views[0].view(-1)[2];
@@ -96,7 +96,7 @@ TEST_CASE("each step of a burst trips it, once it watches anew, and none after t
   step::FiniteWatch watch;
   for (int i = 0; i < length + 5; ++i) {
     CAPTURE(i);
-    watch.begin(bench.state, Overflow::kTrouble);
+    watch.begin(bench.state, Overflow::kFailure);
     const bool is_bad = i < length;
     bench.step({is_bad ? with(samples(8, i), kNaN) : samples(8, i)});
     REQUIRE(trips(watch, bench) == is_bad);
@@ -109,10 +109,10 @@ TEST_CASE("each step of a burst trips it, once it watches anew, and none after t
 TEST_CASE("what went wrong before the watch began does not trip it") {
   Bench bench(plain_sgd());
   step::FiniteWatch watch;
-  watch.begin(bench.state, Overflow::kTrouble);
+  watch.begin(bench.state, Overflow::kFailure);
   bench.step({samples(8)});
   step::read_metrics(bench.state);
-  watch.begin(bench.state, Overflow::kTrouble);
+  watch.begin(bench.state, Overflow::kFailure);
   bench.step({samples(8)});
   CHECK_FALSE(trips(watch, bench));
 }
