@@ -207,7 +207,10 @@ std::optional<Lane> CandidateSearch::take_shared(StepShape& shape, Batch microba
   return lane;
 }
 
+// Steps of the same program may have been found to differ from eager's while it was compiled.
 std::optional<Lane> CandidateSearch::load(StepShape& shape, const Variant& variant, Batch microbatches) {
+  program::PackageCache& cache = context_.services.compile_service->cache();
+  if (cache.quarantine_reason(variant.key, program::EntryFault::kWrong)) return std::nullopt;
   auto cached = load_cached(context_, failures_, shape.to_compile(), variant.key, microbatches);
   if (!cached) return std::nullopt;
   shape.search.recipe = variant.recipe;
