@@ -75,8 +75,8 @@ void JournalFollower::compile_again(StepShape& shape, const std::string& key, Ba
   program::CompileService& compile_service = *context_.services.compile_service;
   for (const std::string& recipe : compile_service.recipes(shape.to_compile())) {
     if (compile_service.key(shape.to_compile(), recipe) != key) continue;
-    ++context_.figures.cache_misses;
-    queue_.start(shape.to_compile(), {recipe, program::CompileEffort::kFull, key});
+    const Variant variant{recipe, program::CompileEffort::kFull, key};
+    if (queue_.start(shape.to_compile(), variant)) ++context_.figures.cache_misses;
     const auto [end, outcome] = queue_.wait(key);
     if (outcome && outcome->failure) {
       failures_.report_no_compiler(std::string(base::name_of(*outcome->failure)), outcome->reason);

@@ -74,10 +74,14 @@ void CompileQueue::finish(const CompileOutcome& outcome) {
                         {"compiled_by", outcome.by_other_process ? "another process" : "this run"}}));
 }
 
-void CompileQueue::start(const program::SymbolicProgram& program, const Variant& variant) {
-  if (precompilation_ && precompilation_->variant.key == variant.key) return precompilation_.reset();
+bool CompileQueue::start(const program::SymbolicProgram& program, const Variant& variant) {
+  if (precompilation_ && precompilation_->variant.key == variant.key) {
+    precompilation_.reset();
+    return false;
+  }
   withdraw_precompilation();
   submit(program, variant);
+  return true;
 }
 
 std::optional<CompileOutcome> CompileQueue::poll(const std::string& key) {

@@ -33,8 +33,8 @@ class CompileQueue {
   CompileQueue(const LaneServices& services, LaneFigures& figures) : services_(services), figures_(figures) {}
   CompileQueue(const CompileQueue&) = delete;
 
-  // For a step in use. A compilation ahead is cancelled, or taken over if it is of this program.
-  void start(const program::SymbolicProgram& program, const Variant& variant);
+  // For a step in use. A compilation ahead is cancelled, or taken over if it is of this program; false: it was.
+  bool start(const program::SymbolicProgram& program, const Variant& variant);
   // The outcome of a submitted compilation; empty while it runs.
   std::optional<program::CompileOutcome> poll(const std::string& key);
   // Waits for the outcome. After five seconds, and every fifteen from then on, tolaria.compile_waiting is emitted and

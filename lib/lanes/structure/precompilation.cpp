@@ -51,8 +51,7 @@ void wait_for_packages(DryRun& run, CompileQueue& queue, LaneFailures& failures,
   std::set<std::string> waited;  // steps of several sizes may share a package
   for (KnownStep& step : run.known().steps) {
     if (!step.waits_for_package() || !waited.insert(step.variant.key).second) continue;
-    ++figures.cache_misses;
-    queue.start(run.known().to_compile(step), step.variant);
+    if (queue.start(run.known().to_compile(step), step.variant)) ++figures.cache_misses;
     const auto [end, outcome] = queue.wait(step.variant.key);
     if (end == CompileWait::End::kLate) {
       failures.report_no_compiler("timeout", "the compiler did not finish in time");
