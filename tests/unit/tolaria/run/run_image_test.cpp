@@ -1,0 +1,109 @@
+#include "tolaria/run/run_image.h"
+
+#include <torch/types.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "kasmina/slot/topology.h"
+#include "support/run_fixture.h"
+
+namespace esper::test::run_image_test {
+
+using tolaria::CheckpointImage;
+using tolaria::SaveSource;
+
+namespace {
+
+SaveSource source_of(SmallRun& it) { return {it.facts, *it.model, it.progress, it.policy}; }
+
+std::map<std::string, torch::Tensor> tensors_of(const CheckpointImage& image) {
+  std::map<std::string, torch::Tensor> tensors;
+  for (const auto& [id, tensor] : image.tensors) tensors[id] = tensor;
+  return tensors;
+}
+
+void move_parameters(step::Model& model) {
+  const torch::NoGradGuard no_grad;
+  for (const auto& group : model.network.parameter_groups()) {
+    for (const auto& [id, tensor] : group.parameters) torch::Tensor(tensor).add_(1);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("an image stays as the run was, whatever is trained after it") {
+  SmallRun it;
+  const auto before = it.bits();
+  const CheckpointImage image = image_of(source_of(it));
+  move_parameters(*it.model);
+  it.progress.step = 99;
+  CHECK(differing(tensors_of(image), before).empty());
+  CHECK_FALSE(differing(before, it.bits()).empty());
+  CHECK(image.info.step == 0);
+  CHECK(image.run.at("progress").at("step") == 0);
+}
+
+TEST_CASE("an image names the run's state, and has all that a run goes on from") {
+  SmallRun it;
+  it.facts.preprocessing = "{\"kind\":\"pixels\"}";
+  it.facts.computed_on = "cpu";
+  it.progress.epoch = 2;
+  it.progress.step = 12;
+  CHECK(state_of(source_of(it)) == tolaria::CheckpointInfo{12, 2, "hash"});
+  const CheckpointImage image = image_of(source_of(it));
+  CHECK(image.info == state_of(source_of(it)));
+  CHECK(image.preprocessing == it.facts.preprocessing);
+  CHECK(image.run.at("computed_on") == "cpu");
+  CHECK(image.run.at("controller") == it.policy.state());
+  CHECK(image.run.at("topology") == it.model->network.save_topology());
+  CHECK(image.run.at("topology_hash") == leyline::topology_hash(kasmina::topology_of(image.run.at("topology"))));
+}
+
+TEST_CASE("an image has the time of all of the run's processes, and the run's own count stays that of earlier ones") {
+  const auto time = std::make_shared<base::ManualTime>();
+  SmallRun it;
+  it.facts.clock = base::Clock(time);
+  it.facts.started = it.facts.clock.now();
+  it.progress.wall_s = 5;
+  time->advance(std::chrono::seconds(7));
+  CHECK(image_of(source_of(it)).run.at("progress").at("wall_s") == 12.0);
+  CHECK(it.progress.wall_s == 5);
+}
+
+TEST_CASE("averaged statistics are computed for an image that is to be used, and come after the run's own tensors") {
+  SmallRun it;
+  SaveSource source = source_of(it);
+  int calls = 0;
+  source.averaged_statistics = [&] {
+    ++calls;
+    return std::vector<kasmina::NamedTensor>{{"averaged.norm.mean", at::ones({2})}};
+  };
+  const auto own = image_of(source).tensors;
+  CHECK(calls == 0);
+  const auto used = image_for_use(source).tensors;
+  CHECK(calls == 1);
+  REQUIRE(used.size() == own.size() + 1);
+  CHECK(used.back().id == "averaged.norm.mean");
+
+  source.averaged_statistics = nullptr;
+  CHECK(image_for_use(source).tensors.size() == own.size());
+}
+
+TEST_CASE("a run that goes on from an image has the same bits, and the question that was open") {
+  SmallRun it;
+  REQUIRE(it.go().kind == tolaria::RunOutcome::Kind::kDone);
+  leyline::Observation seen;
+  seen.current_epoch = 3;
+  it.policy.begin({seen});
+  const CheckpointImage image = image_of(source_of(it));
+  SmallRun resumed(small_config(), quiet(), image);
+  CHECK(differing(it.bits(), resumed.bits()).empty());
+  CHECK(resumed.progress.epoch == 3);
+  CHECK(resumed.progress.step == it.progress.step);
+  REQUIRE(resumed.policy.has_question());
+  CHECK(resumed.policy.finish(4).question.observation.current_epoch == 3);
+}
+
+}  // namespace esper::test::run_image_test
