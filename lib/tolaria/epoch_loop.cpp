@@ -60,6 +60,10 @@ class EpochLoop {
   RunSafety::EpochCheck check(StepMetrics& metrics, Measurements& measured);
   // In an epoch that is not over; one that would have been undone is saved as it began.
   RunOutcome interrupted();
+  // What keeps the present state from being saved; empty: nothing.
+  std::string problem_of_state() const;
+  // Whether who reports the error may save the present state.
+  bool leaves_good_state(const std::exception& error) const noexcept;
   ConservativeMode::Decision decision() const {
     using Decision = ConservativeMode::Decision;
     return growth_.figures().questions.without_decision ? Decision::kMissing : Decision::kMade;
@@ -96,7 +100,7 @@ RunOutcome EpochLoop::run_or_save() {
   try {
     return run_to_the_end();
   } catch (const std::exception& error) {
-    if (!leaves_whole_step(error)) safety_.save_good_state();
+    if (!leaves_good_state(error)) safety_.save_good_state();
     throw;
   } catch (...) {
     safety_.save_good_state();
@@ -190,9 +194,24 @@ RunSafety::EpochCheck EpochLoop::check(StepMetrics& metrics, Measurements& measu
   return safety_.check_epoch({metrics, measured, trainer_.nonfinite_reason(), train_up_to});
 }
 
+std::string EpochLoop::problem_of_state() const {
+  if (const std::string& reason = trainer_.nonfinite_reason(); !reason.empty()) return reason;
+  const std::string tensor = safety_.first_not_finite();
+  return tensor.empty() ? "" : tensor + " is not finite";
+}
+
+bool EpochLoop::leaves_good_state(const std::exception& error) const noexcept {
+  try {
+    return leaves_whole_step(error) && problem_of_state().empty();
+  } catch (...) {  // there is no memory to look
+    return false;
+  }
+}
+
 RunOutcome EpochLoop::interrupted() {
-  if (!trainer_.nonfinite_reason().empty()) safety_.restore_good_state();
-  return end_.interrupted();
+  const std::string problem = problem_of_state();
+  if (problem.empty() || safety_.restore_good_state()) return end_.interrupted();
+  return end_.interrupted_in_bad_state(problem);
 }
 
 bool EpochLoop::may_be_interrupted() const {

@@ -71,20 +71,42 @@ RunOutcome RunEnd::out_of_memory(const std::string& reason, std::string_view adv
   return {End::kOutOfMemory, 0, fmt::format("{}; {}", reason, advice)};
 }
 
-RunOutcome RunEnd::interrupted() {
+int RunEnd::report_signal() {
   const int signal = base::Interrupt::requested();
   outbox_.emit(event("tolaria.interrupted"_event, Level::kWarning,
                      {{"signal", std::to_string(signal)},
                       {"epoch", std::to_string(progress_.epoch)},
                       {"step", std::to_string(progress_.step)}}));
-  if (!saver_.save_last_state()) {
-    const auto& failure = saver_.failure();
-    const std::string reason = failure ? ": " + failure->problem : "";
-    return {End::kNotSaved, signal,
-            "interrupted, and the state could not be saved" + reason +
-                "; esper train --resume goes on from an earlier one"};
-  }
-  return {End::kInterrupted, signal, fmt::format("interrupted by signal {} after saving", signal)};
+  return signal;
+}
+
+RunOutcome RunEnd::interrupted() {
+  const int signal = report_signal();
+  if (saver_.save_last_state())
+    return {End::kInterrupted, signal, fmt::format("interrupted by signal {} after saving", signal)};
+  const auto& failure = saver_.failure();
+  if (failure && failure->not_finite) return left_at_newest_checkpoint(signal, failure->problem);
+  const std::string reason = failure ? ": " + failure->problem : "";
+  return {
+      End::kNotSaved, signal,
+      "interrupted, and the state could not be saved" + reason + "; esper train --resume goes on from an earlier one"};
+}
+
+RunOutcome RunEnd::interrupted_in_bad_state(const std::string& problem) {
+  const int signal = report_signal();
+  if (saver_.finish()) return left_at_newest_checkpoint(signal, problem);
+  return {End::kNotSaved, signal,
+          "interrupted, and a save did not end in time; esper train --resume goes on from the newest checkpoint"};
+}
+
+// All that was handed over is written.
+RunOutcome RunEnd::left_at_newest_checkpoint(int signal, const std::string& problem) const {
+  const auto saved = saver_.checkpoints();
+  const std::string place = saved.empty() ? "the beginning" : "checkpoint " + saved.back().name();
+  return {End::kInterrupted, signal,
+          fmt::format("interrupted by signal {}; its present state is of no use, and not saved ({}): "
+                      "esper train --resume goes on from {}",
+                      signal, problem, place)};
 }
 
 RunOutcome RunEnd::halted(const std::string& reason) {

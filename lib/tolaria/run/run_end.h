@@ -37,11 +37,16 @@ class RunEnd {
   // The last good checkpoint stays as it is.
   RunOutcome diverged(const std::string& reason, std::string_view advice = kLowerRateAdvice);
   RunOutcome out_of_memory(const std::string& reason, std::string_view advice);
+  // A state with a number that is not finite is not saved: the reason then says from where the run can be resumed.
   RunOutcome interrupted();
+  // The same where that is known; problem: "host.head.weight is not finite".
+  RunOutcome interrupted_in_bad_state(const std::string& problem);
   RunOutcome halted(const std::string& reason);
 
  private:
   RunOutcome not_saved();
+  int report_signal();
+  RunOutcome left_at_newest_checkpoint(int signal, const std::string& problem) const;
   bool stops_after(std::uint32_t epochs_without_better) const;
 
   const RunFacts& facts_;

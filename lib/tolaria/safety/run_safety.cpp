@@ -87,8 +87,11 @@ void RunSafety::begin(const std::optional<RestartReport>& restart_report) {
   const std::int64_t steps_of_epoch = evaluation_.facts.steps_of(progress_.batch);
   if (!progress_.safety.is_suspect())
     progress_.safety.good_step = std::max(progress_.safety.good_step, progress_.step - steps_of_epoch);
-  const auto tensors = step::all_tensors(evaluation_.model, evaluation_.facts.device);
-  if (step::first_not_finite(tensors, {}).empty()) good_state_.take_snapshot();
+  if (first_not_finite().empty()) good_state_.take_snapshot();
+}
+
+std::string RunSafety::first_not_finite() const {
+  return step::first_not_finite(step::all_tensors(evaluation_.model, evaluation_.facts.device), {});
 }
 
 std::optional<RunOutcome> RunSafety::react(const TrainingFailure& failure) {

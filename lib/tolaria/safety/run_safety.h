@@ -31,6 +31,8 @@ class RunSafety {
   void begin(const std::optional<RestartReport>& restart_report);
   // A step that failed. Empty: it is trained again, in another way, from where the run's progress is now.
   std::optional<RunOutcome> react(const TrainingFailure& failure);
+  // The first tensor that is not finite now; empty if all are. Waits for the device.
+  std::string first_not_finite() const;
   // Without a report, since the run does not go on from there: the model and the run's progress become those of the
   // newest good state in memory. False: there is none.
   bool restore_good_state();

@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
 
+#include "base/error.h"
 #include "support/faults/armed_fault.h"
 #include "support/run_fixture.h"
 #include "tolaria/safety/step_bundles.h"
@@ -50,6 +51,15 @@ std::vector<std::string> attributes(const SmallRun& it, const std::string& event
   std::vector<std::string> values;
   for (const auto& each : it.events(event)) values.push_back(each.attributes.at(name));
   return values;
+}
+
+// Germinates at the end of the first epoch.
+leyline::Decision germinates_at_once(const leyline::Observation& seen) {
+  if (seen.current_epoch != 1) return {};
+  auto command = seed_command(seen, leyline::SeedOperation::kGerminate, "");
+  command.seed_operation->slot = "r0c0";
+  command.seed_operation->blueprint_id = "mlp";
+  return {{command}, "as the test says"};
 }
 
 bool is_finite(const tolaria::CheckpointImage& image) {
@@ -240,26 +250,71 @@ TEST_CASE("while a seed grows a late look has the epoch undone; a signal after t
     growing.checkpoint.every = {1, base::Length::Unit::kSteps};
     return growing;
   }();
-  const auto script = [](const leyline::Observation& seen) -> leyline::Decision {
-    if (seen.current_epoch != 1) return {};
-    auto command = seed_command(seen, leyline::SeedOperation::kGerminate, "");
-    command.seed_operation->slot = "r0c0";
-    command.seed_operation->blueprint_id = "mlp";
-    return {{command}, "as the test says"};
-  };
   const ArmedFault bad("tolaria.nan_input", 9);  // the third of the second epoch
   {
-    SmallRun late(config, script);
+    SmallRun late(config, germinates_at_once);
     CHECK(late.go().kind == Kind::kDone);
     CHECK(late.events("tolaria.checkpoint_failed").empty());
     CHECK(late.events("tolaria.rollback.restored").size() == 1);
   }
   base::fault::arm("tolaria.nan_input", 9);
   base::fault::arm("tolaria.training.term", 11);
-  SmallRun late(config, script);
+  SmallRun late(config, germinates_at_once);
   CHECK(late.go().kind == Kind::kInterrupted);
   CHECK(late.events("tolaria.checkpoint_failed").empty());
   CHECK(is_finite(newest_checkpoint(late)));
+}
+
+TEST_CASE("a signal after a bad step, where no state is in memory, leaves the newest checkpoint, and names it") {
+  auto config = watched(StepWatching::kEach);
+  config.growth.enabled = true;
+  config.safety.snapshot_limit_mb = 1;
+  config.host.hidden = {256, 1024};  // over a megabyte
+  config.checkpoint.keep_best = false;
+  const auto interrupt = [&](SmallRun& it) {
+    const ArmedFault bad("tolaria.nan_input", 9), signal("tolaria.training.term", 11);  // in the second epoch
+    const auto outcome = it.go();
+    CHECK(outcome.kind == Kind::kInterrupted);
+    CHECK(exit_code_of(outcome) == base::ExitCode::kTerminated);
+    CHECK(it.events("tolaria.interrupted").size() == 1);
+    CHECK(it.events("tolaria.checkpoint_failed").empty());
+    return outcome.reason;
+  };
+  {
+    SmallRun it(config, germinates_at_once);
+    const std::string reason = interrupt(it);
+    CHECK(reason.find("batch.0.inputs is not finite") != std::string::npos);
+    CHECK(reason.ends_with("goes on from checkpoint epoch-0001-step-000000006"));
+    SmallRun whole(config, germinates_at_once), resumed(config, germinates_at_once, newest_checkpoint(it));
+    REQUIRE(whole.go().kind == Kind::kDone);
+    REQUIRE(resumed.go().kind == Kind::kDone);
+    CHECK(differing(whole.bits(), resumed.bits()).empty());
+  }
+  config.checkpoint.every = {100, base::Length::Unit::kEpochs};
+  SmallRun it(config, germinates_at_once);
+  CHECK(interrupt(it).ends_with("goes on from the beginning"));
+  CHECK(it.saver.checkpoints().empty());
+}
+
+TEST_CASE("a batch that cannot be read after a bad step that was not noticed yet leaves the last good state, saved") {
+  auto config = watched(StepWatching::kLate);
+  config.checkpoint.every = {100, base::Length::Unit::kEpochs};
+  config.checkpoint.keep_best = false;
+  SmallRun it(config);
+  const ArmedFault bad("tolaria.nan_input", 9);
+  it.sink.on_packet = [](const leyline::TelemetryPacket& packet) {
+    if (packet.packet_id == "small-run-epoch-1") base::fault::arm("data.batch", 5);  // of the second epoch's
+  };
+  CHECK_THROWS_AS(it.go(), base::Error);
+  CHECK(it.saver.save_after(base::Error(base::ExitCode::kData, "the same")));
+  const auto saved = newest_checkpoint(it);
+  CHECK(saved.info.step == 6);
+  CHECK(is_finite(saved));
+  base::fault::disarm_all();
+  SmallRun whole(config), resumed(config, quiet(), saved);
+  REQUIRE(whole.go().kind == Kind::kDone);
+  REQUIRE(resumed.go().kind == Kind::kDone);
+  CHECK(differing(whole.bits(), resumed.bits()).empty());
 }
 
 TEST_CASE("where no reaction is allowed a run whose failure is noticed late ends as diverged, without a search") {
