@@ -145,14 +145,28 @@ std::optional<RunOutcome> RunSafety::undo_epoch(const std::string& reason, const
   if (auto outcome = restart_before_epoch(reason)) return outcome;
   if (!good_state_.has_growing_seeds() || !good_state_.rollback(reason)) return fail_epoch(reason);
   transaction_.begin_at(good_state_.snapshot_progress());
-  if (bundle) write_bundle(std::move(*bundle), epoch);
-  if (!good_state_.measure_again(reason, epoch.metrics, epoch.measured)) {
-    transaction_.rollback();
-    restore_good_state();
-    return end_.interrupted();
-  }
+  if (!measure_again(reason, std::move(bundle), epoch)) return end_.interrupted();
   const std::string still_bad = divergence(epoch.metrics, epoch.measured, evaluation_.model);
   return still_bad.empty() ? std::nullopt : std::optional(fail_epoch(still_bad));
+}
+
+// False where a signal ended it. Then, and after an error, the run is where the epoch began.
+bool RunSafety::measure_again(const std::string& reason, std::optional<StepBundles::Kept> bundle,
+                              const EpochToCheck& epoch) {
+  try {
+    if (bundle) write_bundle(std::move(*bundle), epoch);
+    if (good_state_.measure_again(reason, epoch.metrics, epoch.measured)) return true;
+  } catch (...) {
+    give_up_end();
+    throw;
+  }
+  give_up_end();
+  return false;
+}
+
+void RunSafety::give_up_end() {
+  transaction_.rollback();
+  restore_good_state();
 }
 
 // The model is rolled back: trains up to the step of the bundle once more, and rolls back again.

@@ -73,7 +73,9 @@ class RunSafety {
  private:
   // Empty: the epoch is good now, without what its growing seeds did to it.
   std::optional<RunOutcome> undo_epoch(const std::string& reason, const EpochToCheck& epoch);
+  bool measure_again(const std::string& reason, std::optional<StepBundles::Kept> bundle, const EpochToCheck& epoch);
   void write_bundle(StepBundles::Kept kept, const EpochToCheck& epoch);
+  void give_up_end();
   RunOutcome fail_epoch(const std::string& reason);
   std::optional<RunOutcome> restart_before_epoch(const std::string& reason);
   RunOutcome restart(const std::string& reason, const RestartRequest& request);

@@ -514,6 +514,48 @@ TEST_CASE("a signal while an undone epoch is measured again leaves the run as it
   CHECK(differing(whole.bits(), resumed.bits()) == std::vector<std::string>{});
 }
 
+TEST_CASE(
+    "data that cannot be read while an undone epoch is measured again leave the run as it was before that epoch") {
+  const auto config = exploding_config(config::Evidence::kAblation);
+  SmallRun* running = nullptr;
+  const auto script = [&](const Observation& seen) -> Decision {
+    if (seen.current_epoch == 4) spoil(*running, "seed-0001", -1e4);  // heard from epoch 5 on
+    return grows(seen);
+  };
+  const auto go = [&](SmallRun& it) {
+    running = &it;
+    return it.go().kind;
+  };
+  constexpr std::uint64_t kNever = 1'000'000;
+  const ArmedFault data("data.batch", kNever);
+  std::uint64_t in_epoch_5 = 0;  // batches asked for; the last of them when the epoch was measured again
+  SmallRun whole(config, script);
+  whole.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
+    if (packet.packet_id == epoch_packet(4)) base::fault::arm("data.batch", kNever);
+    if (packet.packet_id == epoch_packet(5)) in_epoch_5 = base::fault::hits("data.batch");
+  };
+  REQUIRE(go(whole) == Kind::kDone);
+  REQUIRE(whole.events("tolaria.rollback.restored").size() == 1);
+  REQUIRE(in_epoch_5 > 0);
+
+  SmallRun it(config, script);
+  it.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
+    if (packet.packet_id == epoch_packet(4)) base::fault::arm("data.batch", in_epoch_5);
+  };
+  CHECK_THROWS_AS(go(it), base::Error);
+  CHECK(it.progress.epoch == 4);
+  CHECK(it.progress.batch == 0);
+  CHECK(it.saver.save_after(base::Error(base::ExitCode::kData, "the same")));
+  const auto saved = newest_checkpoint(it);
+  CHECK(saved.info.epoch == 4);
+
+  base::fault::disarm_all();
+  SmallRun resumed(config, script, saved);
+  REQUIRE(go(resumed) == Kind::kDone);
+  CHECK(resumed.events("tolaria.rollback.restored").size() == 1);
+  CHECK(differing(whole.bits(), resumed.bits()) == std::vector<std::string>{});
+}
+
 TEST_CASE("a control that is interrupted after an undone epoch leaves the run as it was before that epoch") {
   const auto config = exploding_config(config::Evidence::kControl);
   SmallRun* running = nullptr;
