@@ -22,9 +22,12 @@ std::string_view Reactions::advice_for(const TrainingFailure& failure) {
   return failure.is_of_data ? "look for numbers in the data that are not finite: esper data show" : kLowerRateAdvice;
 }
 
-bool Reactions::has_checkpoint_before(std::int64_t step) const {
-  const auto saved = saver_.checkpoints();
-  return step == 0 || std::ranges::any_of(saved, [&](const CheckpointEntry& entry) { return entry.step <= step; });
+bool Reactions::has_checkpoint_before(std::int64_t step) {
+  const auto is_written = [&] {
+    const auto saved = saver_.checkpoints();
+    return std::ranges::any_of(saved, [&](const CheckpointEntry& entry) { return entry.step <= step; });
+  };
+  return step == 0 || is_written() || (saver_.finish() && is_written());
 }
 
 // So that going back costs no more than to that state. Whatever fails, there is an earlier checkpoint.
