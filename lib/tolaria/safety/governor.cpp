@@ -31,7 +31,10 @@ ReactionRecord next_reaction(const TrainingFailure& failure, const SafetyRecord&
   if (next.reaction == Reaction::kSplitBatches) {
     next.value = static_cast<double>(std::min(2 * record.parts_at(failure.step), limits.microbatch));
   }
-  if (next.reaction == Reaction::kSearch) next.value = static_cast<double>(failure.end_step);
+  if (next.reaction == Reaction::kSearch) {
+    next.value = static_cast<double>(failure.end_step);
+    next.in_a_row = record.searches + 1;
+  }
   return next;
 }
 

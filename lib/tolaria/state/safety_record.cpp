@@ -22,7 +22,8 @@ constexpr auto json_members(const ReactionRecord*) {
   using base::json_member;
   using R = ReactionRecord;
   return std::tuple{json_member("number", &R::number), json_member("reaction", &R::reaction),
-                    json_member("step", &R::step), json_member("value", &R::value)};
+                    json_member("step", &R::step), json_member("value", &R::value),
+                    json_member("in_a_row", &R::in_a_row)};
 }
 
 constexpr auto json_members(const SafetyRecord*) {
@@ -64,6 +65,12 @@ bool are_sound(const std::vector<FromStep>& entries, double least, double most) 
          });
 }
 
+// Epochs that ended well between two searches are in no journal: the record says how many were in a row.
+std::int32_t searches_after(const ReactionRecord& reaction, std::int32_t before) {
+  if (reaction.reaction != Reaction::kSearch) return 0;
+  return reaction.in_a_row > 0 ? reaction.in_a_row : before + 1;
+}
+
 // One that some run may have.
 bool is_sound(const SafetyRecord& record) {
   const auto& steps = record.skipped_steps;
@@ -78,8 +85,8 @@ bool is_sound(const SafetyRecord& record) {
 
 bool is_sound(const ReactionRecord& record) {
   using R = Reaction;
-  const bool is_known =
-      record.reaction != R::kStop && record.number > 0 && record.number <= kMostCount && record.step >= 0;
+  const bool is_known = record.reaction != R::kStop && record.number > 0 && record.number <= kMostCount &&
+                        record.step >= 0 && record.in_a_row >= 0;
   if (record.reaction == R::kLowerRate) return is_known && is_in(record.value, kLeastRate, 1);
   if (record.reaction == R::kSearch) return is_known && is_in(record.value, 1, static_cast<double>(kMostCount));
   return is_known && (record.reaction != R::kSplitBatches || is_in(record.value, 1, kMostParts));
@@ -116,8 +123,7 @@ std::int64_t SafetyRecord::cuts(std::int64_t step) const { return count_until(ra
 void SafetyRecord::apply(const ReactionRecord& reaction) {
   if (reaction.number <= reactions) return;
   reactions = reaction.number;
-  const bool is_search = reaction.reaction == Reaction::kSearch;
-  searches = is_search ? searches + 1 : 0;
+  searches = searches_after(reaction, searches);
   failed_epochs += fails_epoch(reaction.reaction) ? 1 : 0;
   switch (reaction.reaction) {
     case Reaction::kSearch:

@@ -44,6 +44,7 @@ struct ReactionRecord {
   Reaction reaction = Reaction::kSkipStep;
   std::int64_t step = 0;  // of the run, that it begins with
   double value = 0;  // kLowerRate: the factor; kSplitBatches: in how many parts; kSearch: before which step it ends
+  std::int32_t in_a_row = 0;  // kSearch: its place among those in a row, from 1; 0: written by an earlier version
   bool operator==(const ReactionRecord&) const = default;
 };
 

@@ -122,6 +122,23 @@ TEST_CASE("searches that found a step, and those of epochs that ended well, do n
   CHECK(record.searches == 1);
 }
 
+TEST_CASE("searches of different epochs are not in a row, also where the run takes them from its journal") {
+  const config::SafetyConfig config;
+  SafetyRecord record, resumed;  // resumed: from a checkpoint before all of them
+  for (const std::int64_t step : {40, 60, 80}) {
+    const auto next = next_reaction(nonfinite_range(step), record, {config});
+    REQUIRE(next.reaction == Reaction::kSearch);
+    CHECK(next.in_a_row == 1);
+    record.apply(next);
+    resumed.apply(next);
+    CHECK(record.searches == 1);
+    CHECK(resumed.searches == 1);
+    record.end_epoch(step + 20);
+  }
+  CHECK(react(resumed, nonfinite_range(80), {config}) == Reaction::kSearch);
+  CHECK(resumed.searches == 2);
+}
+
 TEST_CASE("reactions to steps of a later epoch, known from the journal, do not count before it") {
   const config::SafetyConfig config;
   SafetyRecord record;

@@ -150,7 +150,7 @@ TEST_CASE("where no state is in memory, the run goes back to a checkpoint to loo
   const auto outcome = late.it.go();
   REQUIRE(outcome.kind == Kind::kRestart);
   REQUIRE(outcome.restart->reactions.size() == 1);
-  CHECK((outcome.restart->reactions.front() == ReactionRecord{1, Reaction::kSearch, 0, 6}));
+  CHECK((outcome.restart->reactions.front() == ReactionRecord{1, Reaction::kSearch, 0, 6, 1}));
   CHECK(outcome.restart->step == 6);
   CHECK(outcome.restart->newest_step == 0);
 

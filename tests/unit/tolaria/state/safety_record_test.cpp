@@ -64,7 +64,7 @@ TEST_CASE("reactions are read back from a journal, without what makes no sense, 
                                         {2, Reaction::kLowerRate, 12, 0.5},
                                         {3, Reaction::kSplitBatches, 15, 4},
                                         {4, Reaction::kFullPrecision, 15, 0},
-                                        {5, Reaction::kSearch, 16, 20}};
+                                        {5, Reaction::kSearch, 16, 20, 2}};
   storage::JournalWriter journal(files, "/journal");
   journal.append(R"({"what":"checkpoint","name":"reaction"})");
   for (const auto& reaction : all) journal.append(reaction_json(reaction));
@@ -75,6 +75,7 @@ TEST_CASE("reactions are read back from a journal, without what makes no sense, 
         R"({"what":"reaction","number":6,"reaction":"search","step":1,"value":-7})",
         R"({"what":"reaction","number":6,"reaction":"search","step":1,"value":1e300})",
         R"({"what":"reaction","number":9223372036854775807,"reaction":"full_precision","step":1,"value":0})",
+        R"({"what":"reaction","number":6,"reaction":"search","step":1,"value":9,"in_a_row":-1})",
         R"({"what":"reaction","number":6,"reaction":"skip_step","step":-1,"value":0})", R"("reaction")"})
     journal.append(text);
   CHECK((read_reactions(files, "/journal", 0) == all));
@@ -84,9 +85,13 @@ TEST_CASE("reactions are read back from a journal, without what makes no sense, 
   for (const auto& reaction : all) record.apply(reaction);
   CHECK(record.reactions == 5);
   CHECK(record.search_until == 20);
+  CHECK(record.searches == 2);
   CHECK(record.skipped_steps.empty());
   CHECK(record.parts_at(15) == 4);
   CHECK(record.full_precision);
+
+  record.apply({6, Reaction::kSearch, 18, 20});  // of an earlier version
+  CHECK(record.searches == 3);
 
   journal.append(reactions_over_json());
   CHECK(read_reactions(files, "/journal", 0).empty());
