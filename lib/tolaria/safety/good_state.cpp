@@ -69,7 +69,7 @@ bool is_beyond_limit(const Evaluation& evaluation) {
 std::vector<std::string> suspects(const Evaluation& evaluation, const RunProgress& progress) {
   const auto& network = evaluation.model.network.state();
   const auto growing = kasmina::growing_seeds(network), active = kasmina::active_seeds(network);
-  if (progress.safety.failed_epochs > 0) return growing;
+  if (progress.safety.failures(progress.step) > 0) return growing;
   return {active.empty() ? growing.back() : active.back()};
 }
 
@@ -146,7 +146,7 @@ void GoodState::report_rollback(const Rollback& made) {
                       {"tier", std::string(made.tier)}}));
   if (made.took <= evaluation_.facts.config.safety.rollback_deadline) return;
   ++figures_.late;
-  emergency_.late_rollback(figures_.latency_ms, progress_.safety.failed_epochs);
+  emergency_.late_rollback(figures_.latency_ms, progress_.safety.failures(progress_.step));
 }
 
 bool GoodState::measure_again(const std::string& reason, StepMetrics& metrics, Measurements& measured) {

@@ -66,18 +66,18 @@ Reactions::Next Reactions::react(const TrainingFailure& failure) {
   made_.push_back(reaction);
   saver_.record(reaction_json(reaction));
   report(reaction, failure);
-  escalate(reaction.reaction, failure.reason);
+  escalate(reaction.reaction, progress_.safety.failures(limits.epoch_end - 1), failure.reason);
   if (restored && !needs_checkpoint(failure, reaction)) return Next::kTrainAgain;
   restart_request_.reactions = made_;
   return Next::kRestart;
 }
 
 // Whatever came before it, what keeps the epoch halts no run.
-void Reactions::escalate(Reaction reaction, const std::string& reason) {
+void Reactions::escalate(Reaction reaction, std::int64_t failures, const std::string& reason) {
   if (fails_epoch(reaction)) {
-    emergency_.fail_epoch(progress_.safety.failed_epochs, reason);
+    emergency_.fail_epoch(failures, reason);
   } else if (reaction != Reaction::kSearch) {
-    emergency_.raise(EmergencyLevel::kElevated, progress_.safety.failed_epochs, reason);
+    emergency_.raise(EmergencyLevel::kElevated, failures, reason);
   }
 }
 

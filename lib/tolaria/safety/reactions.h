@@ -47,7 +47,7 @@ class Reactions {
 
  private:
   void save_earlier_state();
-  void escalate(Reaction reaction, const std::string& reason);
+  void escalate(Reaction reaction, std::int64_t failures, const std::string& reason);
   void report(const ReactionRecord& reaction, const TrainingFailure& failure);
 
   const RunFacts& facts_;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "base/error.h"
@@ -18,6 +20,8 @@ using namespace leyline::literals;
 using Verdict = LossVerdict::Kind;
 
 namespace {
+
+constexpr auto kEveryStep = std::numeric_limits<std::int64_t>::max();
 
 std::string why_diverged(const step::StepMetrics& metrics, const Measurements& measured) {
   if (metrics.steps == 0) return "no step of the epoch could be trained; tolaria.step_skipped says why";
@@ -81,8 +85,9 @@ void RunSafety::begin(const std::optional<RestartReport>& restart_report) {
     good_state_.go_on_from(figures);
     good_state_.report_rollback({reason, epoch, step, took, "checkpoint"});
   }
-  if (progress_.safety.failed_epochs > 0)
-    emergency_.raise(EmergencyLevel::kElevated, progress_.safety.failed_epochs, "the last epoch failed");
+  // A run that was restarted comes from an epoch that failed, however far it went back.
+  const std::int64_t failures = progress_.safety.failures(restart_report ? kEveryStep : progress_.step);
+  if (failures > 0) emergency_.raise(EmergencyLevel::kElevated, failures, "the last epoch failed");
   // Runs of earlier versions did not record the good step.
   const std::int64_t steps_of_epoch = evaluation_.facts.steps_of(progress_.batch);
   if (!progress_.safety.is_suspect())
@@ -201,12 +206,13 @@ void RunSafety::end_epoch(const LossVerdict& verdict, const Measurements& measur
   record_verdict(progress_.safety, verdict, measured.running.loss, progress_.step);
   if (verdict.kind == Verdict::kSuspect) outbox_.emit(suspect_event(verdict, measured.running.loss, progress_));
   if (!measured.undone.empty()) {
-    emergency_.fail_epoch(++progress_.safety.failed_epochs, measured.undone);
+    ++progress_.safety.failed_epochs;
+    emergency_.fail_epoch(progress_.safety.failures(progress_.step), measured.undone);
   } else if (verdict.kind == Verdict::kGood) {
     progress_.safety.end_epoch(progress_.step);
     emergency_.end_good_epoch(decision == Decision::kMissing ? EmergencyLevel::kConservative : EmergencyLevel::kNone);
   }
-  conservative_mode_.follow(decision, progress_.safety.failed_epochs);
+  conservative_mode_.follow(decision, progress_.safety.failures(progress_.step));
   good_state_.take_snapshot();
 }
 

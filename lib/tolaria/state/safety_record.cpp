@@ -39,6 +39,7 @@ constexpr auto json_members(const SafetyRecord*) {
                     json_member("searches", &R::searches),
                     json_member("search_until", &R::search_until),
                     json_member("failed_epochs", &R::failed_epochs),
+                    json_member("failed_steps", &R::failed_steps),
                     json_member("losses", &R::losses),
                     json_member("suspect_epochs", &R::suspect_epochs),
                     json_member("good_step", &R::good_step)};
@@ -71,12 +72,23 @@ std::int32_t searches_after(const ReactionRecord& reaction, std::int32_t before)
   return reaction.in_a_row > 0 ? reaction.in_a_row : before + 1;
 }
 
+void insert_step(std::vector<std::int64_t>& steps, std::int64_t step) {
+  steps.insert(std::ranges::upper_bound(steps, step), step);
+}
+
+std::int64_t count_until(const std::vector<std::int64_t>& steps, std::int64_t step) {
+  return std::ranges::upper_bound(steps, step) - steps.begin();
+}
+
+bool are_sound(const std::vector<std::int64_t>& steps) {
+  return steps.size() <= kMostEntries && std::ranges::is_sorted(steps) && (steps.empty() || steps.front() >= 0);
+}
+
 // One that some run may have.
 bool is_sound(const SafetyRecord& record) {
-  const auto& steps = record.skipped_steps;
   return record.reactions >= 0 && record.reactions <= kMostCount && record.searches >= 0 && record.search_until >= 0 &&
          record.failed_epochs >= 0 && record.suspect_epochs >= 0 && record.good_step >= 0 &&
-         steps.size() <= kMostEntries && std::ranges::is_sorted(steps) && (steps.empty() || steps.front() >= 0) &&
+         are_sound(record.skipped_steps) && are_sound(record.failed_steps) &&
          are_sound(record.rate_cuts, kLeastRate, 1) && are_sound(record.splits, 1, kMostParts) &&
          is_in(record.rate, kLeastRate, 1) && is_in(record.parts, 1, kMostParts) &&
          record.losses.size() <= kMostEntries &&
@@ -114,23 +126,23 @@ std::int64_t SafetyRecord::parts_at(std::int64_t step) const {
   return static_cast<std::int64_t>(most);
 }
 
-std::int64_t SafetyRecord::skips(std::int64_t step) const {
-  return std::ranges::upper_bound(skipped_steps, step) - skipped_steps.begin();
-}
+std::int64_t SafetyRecord::skips(std::int64_t step) const { return count_until(skipped_steps, step); }
 
 std::int64_t SafetyRecord::cuts(std::int64_t step) const { return count_until(rate_cuts, step); }
+
+std::int64_t SafetyRecord::failures(std::int64_t step) const { return failed_epochs + count_until(failed_steps, step); }
 
 void SafetyRecord::apply(const ReactionRecord& reaction) {
   if (reaction.number <= reactions) return;
   reactions = reaction.number;
   searches = searches_after(reaction, searches);
-  failed_epochs += fails_epoch(reaction.reaction) ? 1 : 0;
+  if (fails_epoch(reaction.reaction)) insert_step(failed_steps, reaction.step);
   switch (reaction.reaction) {
     case Reaction::kSearch:
       search_until = static_cast<std::int64_t>(reaction.value);
       break;
     case Reaction::kSkipStep:
-      skipped_steps.insert(std::ranges::upper_bound(skipped_steps, reaction.step), reaction.step);
+      insert_step(skipped_steps, reaction.step);
       break;
     case Reaction::kSplitBatches:
       splits.push_back({reaction.step, reaction.value});
@@ -148,7 +160,9 @@ void SafetyRecord::apply(const ReactionRecord& reaction) {
 
 void SafetyRecord::end_epoch(std::int64_t step) {
   const auto past = [&](const FromStep& entry) { return entry.step < step; };
-  std::erase_if(skipped_steps, [&](std::int64_t skipped) { return skipped < step; });
+  const auto is_past = [&](std::int64_t entry) { return entry < step; };
+  std::erase_if(skipped_steps, is_past);
+  std::erase_if(failed_steps, is_past);
   rate = std::max(kLeastRate, rate_factor(step - 1));
   parts = static_cast<double>(parts_at(step - 1));
   std::erase_if(rate_cuts, past);

@@ -65,7 +65,9 @@ struct SafetyRecord {
   bool full_precision = false;
   std::int32_t searches = 0;       // in a row, since another reaction or an epoch after them that ended well
   std::int64_t search_until = 0;   // of the last one: steps before this one are looked at one by one
-  std::int32_t failed_epochs = 0;  // that were undone or given up, since one that ended well
+  std::int32_t failed_epochs = 0;  // in a row, that were undone
+  // Of the reactions that failed an epoch, ascending: it counts from the step on, until an epoch after that ends well.
+  std::vector<std::int64_t> failed_steps;
 
   // The validation losses of the last good epochs, the newest last, and what the governor makes of them
   // (safety/loss_watch.h).
@@ -83,6 +85,8 @@ struct SafetyRecord {
   // Reactions of the present epoch to this step and those before it.
   std::int64_t skips(std::int64_t step) const;
   std::int64_t cuts(std::int64_t step) const;
+  // Epochs in a row, up to this step, that were undone or given up, since one that ended well.
+  std::int64_t failures(std::int64_t step) const;
 
   // Adds a reaction that it does not have yet; others change nothing.
   void apply(const ReactionRecord& reaction);

@@ -254,12 +254,16 @@ TEST_CASE(
   });
   std::vector<std::string> spoilt = {"seed-0001"};
   std::vector<std::string> expected = {"seed-0001@4"};
+  bool knows_of_later = false;
   SECTION("an epoch") {}
+  SECTION("an epoch, while the journal has a failure of a later one") { knows_of_later = true; }
   SECTION("two epochs in a row") {
     spoilt.emplace_back("host");
     expected.emplace_back("seed-0002@5");
   }
   it.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
+    if (knows_of_later && packet.packet_id == epoch_packet(3))
+      it.progress.safety.apply({1, tolaria::Reaction::kLowerRate, 1'000'000, 0.5});
     for (std::size_t i = 0; i < spoilt.size(); ++i) {
       if (packet.packet_id == epoch_packet(3 + static_cast<int>(i))) spoil(it, spoilt[i], kNaN);
     }
@@ -297,7 +301,7 @@ TEST_CASE("where no seed grows, the run goes back before the bad step, passes it
   CHECK(it.events("tolaria.rollback.restored").size() == 1);
   CHECK(it.progress.safety.reactions == 1);
   CHECK(it.progress.safety.skipped_steps.empty());
-  CHECK(it.progress.safety.failed_epochs == 0);
+  CHECK(it.progress.safety.failures(it.progress.step) == 0);
   CHECK(it.progress.safety.good_step == it.progress.step);
   const auto journal = it.journal();
   CHECK(std::ranges::count_if(journal, [](const auto& record) {

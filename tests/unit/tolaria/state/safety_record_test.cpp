@@ -27,6 +27,7 @@ SafetyRecord full_record() {
   record.searches = 2;
   record.search_until = 11;
   record.failed_epochs = 1;
+  record.failed_steps = {4, 4, 8};
   record.losses = {0.1, 1.0 / 3};
   record.suspect_epochs = 2;
   record.good_step = 12;
@@ -47,12 +48,26 @@ TEST_CASE("records that no run makes are refused") {
     changed[json::json_pointer(place)] = value;
     return changed;
   };
-  for (const auto& bad :
-       {with("/skipped_steps", {9, 3}), with("/skipped_steps", {-1}), with("/skipped_steps", 3), with("/reactions", -1),
-        with("/rate_cuts/0/value", 0), with("/rate_cuts/0/value", 1e300), with("/rate_cuts/0/step", -4),
-        with("/splits/0/value", 0.5), with("/rate", 0), with("/parts", 1e12), with("/full_precision", "x"),
-        with("/losses/0", "nan"), with("/suspect_epochs", -1), with("/good_step", -1), with("/failed_epochs", "x"),
-        with("/searches", -1), with("/search_until", -1), with("/reactions", INT64_MAX)}) {
+  for (const auto& bad : {with("/skipped_steps", {9, 3}),
+                          with("/skipped_steps", {-1}),
+                          with("/skipped_steps", 3),
+                          with("/reactions", -1),
+                          with("/failed_steps", {9, 3}),
+                          with("/failed_steps", {-1}),
+                          with("/rate_cuts/0/value", 0),
+                          with("/rate_cuts/0/value", 1e300),
+                          with("/rate_cuts/0/step", -4),
+                          with("/splits/0/value", 0.5),
+                          with("/rate", 0),
+                          with("/parts", 1e12),
+                          with("/full_precision", "x"),
+                          with("/losses/0", "nan"),
+                          with("/suspect_epochs", -1),
+                          with("/good_step", -1),
+                          with("/failed_epochs", "x"),
+                          with("/searches", -1),
+                          with("/search_until", -1),
+                          with("/reactions", INT64_MAX)}) {
     CAPTURE(bad.dump());
     CHECK_THROWS(safety_record_from_json(bad));
   }
