@@ -170,6 +170,7 @@ void add_safety(std::vector<MetricValue>& out, const RollbackFigures& figures, c
     out.push_back(metric(handle, static_cast<double>(value)));
   };
   count("tolaria.rollback.snapshots_total"_metric, figures.snapshots);
+  if (figures.snapshots > 0) out.push_back(metric("tolaria.rollback.snapshot_ms"_metric, figures.snapshot_ms));
   count("tolaria.rollback.fast_size_bytes"_metric, figures.size_bytes);
   count("tolaria.rollback.fast_hits_total"_metric, figures.hits);
   count("tolaria.rollback.fast_misses_total"_metric, figures.misses);

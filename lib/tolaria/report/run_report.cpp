@@ -23,12 +23,13 @@ using leyline::Level;
 using leyline::TelemetryEvent;
 using namespace leyline::literals;
 
-TelemetryEvent resumed_event(const RunProgress& progress, const RunStart& start) {
+TelemetryEvent resumed_event(const Run& run, const RunStart& start) {
   return event("tolaria.resumed"_event, Level::kInfo,
                {{"run_dir", start.run_dir},
-                {"epoch", std::to_string(progress.epoch)},
-                {"step", std::to_string(progress.step)},
-                {"checkpoint", start.checkpoint}});
+                {"epoch", std::to_string(run.progress.epoch)},
+                {"step", std::to_string(run.progress.step)},
+                {"checkpoint", start.checkpoint},
+                {"device", run.facts.device.str()}});
 }
 
 TelemetryEvent started_event(const Run& run, const RunStart& start) {
@@ -95,7 +96,7 @@ void report_start(const Run& run, const RunStart& start) {
   for (const auto& [path, reason] : start.refused) {
     run.outbox.emit(event("tolaria.checkpoint_refused"_event, Level::kWarning, {{"path", path}, {"reason", reason}}));
   }
-  run.outbox.emit(resumed ? resumed_event(run.progress, start) : started_event(run, start));
+  run.outbox.emit(resumed ? resumed_event(run, start) : started_event(run, start));
   if (run.facts.skipped_samples > 0) {
     run.outbox.emit(event("tolaria.samples_skipped"_event, Level::kWarning,
                           {{"count", std::to_string(run.facts.skipped_samples)}}));

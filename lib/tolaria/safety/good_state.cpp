@@ -88,6 +88,8 @@ void GoodState::take_snapshot() {
   if (progress_.safety.is_suspect()) return;
   if (is_beyond_limit(evaluation_)) return;
   const LedgerScope copying(evaluation_.ledger, Owner::kRollback);
+  const base::Clock& clock = evaluation_.facts.clock;
+  const auto begin = clock.now();
   try {
     snapshot_.emplace(evaluation_.model, evaluation_.facts.device, torch::kCPU);
   } catch (const std::exception& error) {
@@ -96,6 +98,7 @@ void GoodState::take_snapshot() {
   }
   snapshot_progress_ = progress_;
   figures_.size_bytes = snapshot_->bytes();
+  figures_.snapshot_ms = base::milliseconds(clock.now() - begin);
   ++figures_.snapshots;
 }
 

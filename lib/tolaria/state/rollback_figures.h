@@ -11,6 +11,7 @@ struct RollbackFigures {
   std::int64_t failures = 0;    // there was no checkpoint either
   std::int64_t late = 0;        // took longer than safety.rollback_deadline
   std::int64_t size_bytes = 0;  // in memory now
+  double snapshot_ms = 0;       // that the last snapshot took
   double latency_ms = 0;        // of the last rollback
   bool operator==(const RollbackFigures&) const = default;
 };

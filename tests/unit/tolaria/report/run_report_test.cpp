@@ -63,6 +63,7 @@ TEST_CASE("a resumed run reports where it goes on, and first which checkpoints w
   CHECK(packets[0].events[1].description == "tolaria.resumed");
   CHECK(packets[0].events[1].attributes.at("checkpoint") == "/run/checkpoints/a");
   CHECK(packets[0].events[1].attributes.at("step") == "12");
+  CHECK(packets[0].events[1].attributes.at("device") == "cpu");
   REQUIRE(it.saver.finish());
   CHECK(count(it.journal(), "\"what\":\"resumed\"") == 1);
 }

@@ -229,6 +229,19 @@ TEST_CASE("a run goes back no further than to its last save") {
   CHECK(steps_with({1, base::Length::Unit::kEpochs}) == 23);
 }
 
+TEST_CASE("the copy of the state that each save takes is counted, and timed") {
+  auto config = watched(StepWatching::kEach);
+  const auto copies_with = [&](base::Length every) {
+    config.checkpoint.every = every;
+    SmallRun it(config);
+    REQUIRE(it.go().kind == Kind::kDone);
+    for (const double ms : it.values("tolaria.rollback.snapshot_ms")) CHECK(ms > 0);
+    CHECK(it.values("tolaria.rollback.snapshot_ms").size() == 3);
+    return it.values("tolaria.rollback.snapshots_total").back();
+  };
+  CHECK(copies_with({2, base::Length::Unit::kSteps}) == copies_with({1, base::Length::Unit::kEpochs}) + 9);
+}
+
 TEST_CASE("a search goes on over epochs that end well, where the run has to go back further than one") {
   auto config = watched(StepWatching::kLate, 4);
   config.safety.snapshot_limit_mb = 1;
