@@ -12,6 +12,7 @@ inline constexpr std::array kFaultPoints = std::to_array<std::string_view>({
     "data.batch",
     "data.hangs",
     "device.allocation",
+    "device.pinned_memory",
     "lanes.capture",
     "lanes.recording",
     "nissa.sink_blocks",

@@ -12,6 +12,7 @@
 #include "base/text/rounding.h"
 #include "device/cuda_table.h"
 #include "kasmina/network/network_seeds.h"
+#include "leyline/telemetry/telemetry.h"
 #include "tolaria/run/save_schedule.h"
 
 namespace esper::tolaria {
@@ -19,6 +20,7 @@ namespace esper::tolaria {
 using base::Owner;
 using step::Microbatch;
 using When = StepWatch::When;
+using namespace leyline::literals;
 
 namespace {
 
@@ -26,6 +28,11 @@ namespace {
 void spoil(std::vector<Microbatch>& microbatches) {
   auto& inputs = microbatches.front().inputs;
   if (inputs.is_floating_point()) inputs = at::full_like(inputs, std::numeric_limits<double>::quiet_NaN());
+}
+
+std::string pinned_refusal(const RunData& data) {
+  std::string reason = data.train.pinned_refusal();
+  return reason.empty() ? data.validation.pinned_refusal() : reason;
 }
 
 lanes::RunnerServices runner_services(Run& run) {
@@ -64,6 +71,12 @@ void EpochTrainer::advance_cursor(const std::vector<Microbatch>& microbatches) {
   progress.batch += static_cast<std::int64_t>(microbatches.size());
   ++progress.step;
   run_.display.step.store(static_cast<std::uint64_t>(run_.facts.steps_of(progress.batch)), std::memory_order_relaxed);
+}
+
+void EpochTrainer::report_pageable_batches(const std::string& reason) {
+  if (reason.empty() || std::exchange(has_reported_pageable_, true)) return;
+  run_.outbox.emit(
+      leyline::event("tolaria.pinned_memory_refused"_event, leyline::Level::kWarning, {{"reason", reason}}));
 }
 
 void EpochTrainer::begin_epoch() {
@@ -120,6 +133,8 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   trained.train_ms = base::milliseconds(clock.now() - begin);
   trained.loader_wait_ms = base::milliseconds(run_.ledger.so_far(Owner::kLoaderWait) - wait_before);
   trained.copies = batches_.take_times();
+  trained.pinned_refusal = pinned_refusal(run_.data);
+  report_pageable_batches(trained.pinned_refusal);
   step_.add_learning_rates(trained);
   return trained;
 }

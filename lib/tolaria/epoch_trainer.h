@@ -50,6 +50,7 @@ class EpochTrainer {
   // To failure(), or to nonfinite_reason() where the run cannot roll back a single step.
   void record_failure(std::optional<TrainingFailure> failure);
   void advance_cursor(const std::vector<step::Microbatch>& microbatches);
+  void report_pageable_batches(const std::string& reason);
 
   Run& run_;
   GoodState& good_state_;
@@ -61,6 +62,7 @@ class EpochTrainer {
   SteadyBits steady_bits_;
   bool can_roll_back_step_ = false;  // no seed grows in this epoch
   bool has_trained_ = false;         // an epoch, in this process
+  bool has_reported_pageable_ = false;
 };
 
 }  // namespace esper::tolaria

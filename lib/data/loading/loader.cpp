@@ -40,6 +40,10 @@ BatchPlace Loader::place() const {
   return std::visit([](const auto& source) { return source.place(); }, source_);
 }
 
+std::string Loader::pinned_refusal() const {
+  return std::visit([](const auto& source) { return source.pinned_refusal(); }, source_);
+}
+
 std::optional<Batch> Loader::next() {
   if (base::fault::hit("data.batch")) throw base::Error(base::ExitCode::kData, "fault point data.batch");
   if (auto* resident = std::get_if<ResidentLoader>(&source_)) return resident->next();

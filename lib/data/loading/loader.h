@@ -3,6 +3,7 @@
 // on the device. Both hand out the same bits.
 
 #include <optional>
+#include <string>
 #include <variant>
 
 #include "data/loading/resident_loader.h"
@@ -35,6 +36,9 @@ class Loader {
   // while the batch was prepared, and again at each call until a seek. Throws Error{kData} when the deadline passes;
   // the batch can still be asked for. A resident batch on a card is queued on the current stream.
   std::optional<Batch> next();
+
+  // Why what is copied to a card lies in pageable memory, though page-locked memory was asked for; empty: it does not.
+  std::string pinned_refusal() const;
 
  private:
   std::variant<ThreadedLoader, ResidentLoader> source_;

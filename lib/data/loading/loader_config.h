@@ -9,7 +9,8 @@
 namespace esper::data {
 
 enum class Order { kSequential, kShuffled };
-enum class Staging { kPageable, kPinned };  // pinned: batches in page-locked memory; only where CUDA is in use
+// Pinned: batches in page-locked memory, or pageable where the driver refuses it. Only where CUDA is in use.
+enum class Staging { kPageable, kPinned };
 enum class WorkerLife {
   kLoader,
   kEpoch

@@ -159,7 +159,7 @@ std::optional<Batch> ResidentLoader::next() {
   Shape& shape = batch_ + 1 == num_batches_ ? *last_ : *whole_;
   // Page-locked memory of a card comes from torch's allocator, which gives it to nobody else before the copy is done.
   const bool on_card = !config_.device.is_cpu();
-  if (on_card) shape.host = at::empty(shape.chosen.sizes(), torch::dtype(torch::kInt64).pinned_memory(true));
+  if (on_card) shape.host = pinned_.empty(shape.chosen.sizes(), torch::kInt64);
   choose_rows(shape);
   if (augmented_) choose_windows(shape);
   const at::AutoDispatchBelowADInplaceOrView below;

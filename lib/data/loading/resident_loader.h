@@ -7,10 +7,12 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "data/loading/loader_config.h"
 #include "data/order/permutation.h"
+#include "device/pinned_memory.h"
 
 namespace esper::data {
 
@@ -27,6 +29,7 @@ class ResidentLoader {
   void seek(std::int64_t epoch, std::int64_t batch);
   BatchPlace place() const { return {epoch_, batch_}; }
   std::optional<Batch> next();
+  std::string pinned_refusal() const { return pinned_.refusal(); }
 
  private:
   struct Shape;  // what is kept for each size of batch: the epoch's last one may be shorter
@@ -49,6 +52,7 @@ class ResidentLoader {
   std::vector<std::int64_t> starts_;  // of sequences: the row of each sample; else empty
   std::vector<std::int64_t> sample_sizes_, target_sizes_;
   std::unique_ptr<Shape> whole_, last_;
+  device::PinnedMemory pinned_;
   std::int64_t epoch_ = 0, batch_ = 0;  // what next() returns
   std::int64_t order_epoch_ = -1;
   std::optional<Permutation> order_;  // of that epoch

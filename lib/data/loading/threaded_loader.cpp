@@ -46,7 +46,11 @@ ThreadedLoader::~ThreadedLoader() {
   if (dataset_.process) dataset_.process->interrupt();
 }
 
-Batch ThreadedLoader::make_batch(std::int64_t epoch, std::int64_t index) const {
+torch::Tensor ThreadedLoader::host_tensor(torch::IntArrayRef sizes, torch::ScalarType type) {
+  return config_.staging == Staging::kPinned ? pinned_.empty(sizes, type) : at::empty(sizes, type);
+}
+
+Batch ThreadedLoader::make_batch(std::int64_t epoch, std::int64_t index) {
   if (base::fault::hit("data.hangs")) hang();
   const auto total = num_samples(dataset_), first = index * config_.batch_size;
   const auto size = std::min(config_.batch_size, samples_per_epoch(total, config_.epoch_samples) - first);
@@ -56,9 +60,8 @@ Batch ThreadedLoader::make_batch(std::int64_t epoch, std::int64_t index) const {
   } else {
     std::iota(samples.begin(), samples.end(), first);
   }
-  const auto options = torch::TensorOptions().pinned_memory(config_.staging == Staging::kPinned);
-  Batch batch{at::empty(transform_.input_sizes(size), options.dtype(transform_.input_type())),
-              at::empty(transform_.target_sizes(size), options.dtype(transform_.target_type())), epoch, index, size};
+  Batch batch{host_tensor(transform_.input_sizes(size), transform_.input_type()),
+              host_tensor(transform_.target_sizes(size), transform_.target_type()), epoch, index, size};
   if (dataset_.process) return fetched_batch(std::move(batch));
   transform_.fill(samples, {config_.seed, epoch, first}, batch.inputs, batch.targets);
   return batch;

@@ -2,10 +2,12 @@
 // Batches prepared in advance by worker threads. Used through Loader.
 
 #include <optional>
+#include <string>
 
 #include "data/loading/loader_config.h"
 #include "data/loading/prefetch.h"
 #include "data/loading/transform.h"
+#include "device/pinned_memory.h"
 
 namespace esper::data {
 
@@ -22,9 +24,11 @@ class ThreadedLoader {
   void seek(std::int64_t epoch, std::int64_t batch);
   BatchPlace place() const { return {epoch_, batch_}; }
   std::optional<Batch> next();
+  std::string pinned_refusal() const { return pinned_.refusal(); }
 
  private:
-  Batch make_batch(std::int64_t epoch, std::int64_t index) const;
+  torch::Tensor host_tensor(torch::IntArrayRef sizes, torch::ScalarType type);
+  Batch make_batch(std::int64_t epoch, std::int64_t index);
   Batch fetched_batch(Batch batch) const;
   std::optional<Batch> take_from_workers();
   void end_epoch();
@@ -35,7 +39,8 @@ class ThreadedLoader {
   const Transform transform_;
   const std::int64_t num_batches_;      // of one epoch
   std::int64_t epoch_ = 0, batch_ = 0;  // what next() returns
-  Prefetch<Batch> prefetch_;            // numbers are batches since the beginning of epoch 0
+  device::PinnedMemory pinned_;
+  Prefetch<Batch> prefetch_;  // numbers are batches since the beginning of epoch 0
 };
 
 }  // namespace esper::data

@@ -385,6 +385,11 @@ inline constexpr std::array kTable{
           "the checkpoint was computed with other kernels or threads: from here on results may differ in the last bits",
           "before now"),
     counter("tolaria.opt.rebuilds_total", "count", "times the optimizer was rebuilt"),
+    event("tolaria.pinned_memory_refused",
+          "the driver gives no page-locked memory: batches lie in pageable memory, and their copies to the GPU are "
+          "waited "
+          "for",
+          "reason"),
     event("tolaria.reserve_failed", "no space could be kept on the disk for the last save", "reason"),
     event("tolaria.reserve_released", "the space kept on the disk was given up, so that a save fits", "bytes"),
     event("tolaria.resumed", "a run was resumed from a checkpoint", "run_dir epoch step checkpoint device skipped"),

@@ -78,7 +78,8 @@ void add_settings(std::vector<MetricValue>& out, const RunView& run, const Train
   out.push_back(metric("tolaria.train.foreach_enabled"_metric, flag(config.training.optimizer.foreach)));
   out.push_back(metric("tolaria.train.compile_enabled"_metric, flag(trained.lanes.in_use == Lane::kCompiled)));
   out.push_back(metric("tolaria.train.graph_enabled"_metric, flag(trained.lanes.in_use == Lane::kGraph)));
-  out.push_back(metric("tolaria.train.pin_memory"_metric, flag(on_card && config.data.pin_memory)));
+  out.push_back(metric("tolaria.train.pin_memory"_metric,
+                       flag(on_card && config.data.pin_memory && trained.pinned_refusal.empty())));
   out.push_back(metric("tolaria.lr_controller.enabled"_metric,
                        flag(config.training.schedule.kind != config::ScheduleKind::kConstant)));
   out.push_back(metric("tolaria.lr_controller.current_lr"_metric, trained.learning_rate));

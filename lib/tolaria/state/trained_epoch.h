@@ -17,6 +17,7 @@ struct TrainedEpoch {
   std::int64_t samples = 0;             // rows trained on in that time; for text, a row is data.context characters
   double loader_wait_ms = 0;            // part of it, waiting for batches
   device::CopyTimes copies{};           // of batches to the device, from its events
+  std::string pinned_refusal{};         // why batches lie in pageable memory, though page-locked memory was asked for
   std::optional<double> utilization{};  // of the GPU at its end, 0..1: device/utilization.h
   double learning_rate = 0;             // of the last step
   std::map<std::string, double> learning_rates{};  // of the same step, by parameter group; empty: all as the run's

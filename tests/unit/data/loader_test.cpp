@@ -73,6 +73,25 @@ TEST_CASE("threads that end with an epoch read nothing of the next one") {
   base::fault::disarm_all();
 }
 
+TEST_CASE("where the driver gives no page-locked memory batches lie in pageable memory, and the loader says why") {
+  const auto set = images(45);
+  auto config = config_of(2);
+  Loader pageable(set, {}, config);
+  const auto expected = run_epochs(pageable, 2);
+  CHECK(pageable.pinned_refusal().empty());
+  config.staging = Staging::kPinned;
+  base::fault::arm("device.pinned_memory", 1, base::fault::kEveryHit);
+  {
+    Loader refused(set, {}, config);
+    const auto batches = run_epochs(refused, 2);
+    REQUIRE(batches.size() == expected.size());
+    for (std::size_t i = 0; i < batches.size(); ++i) check_equal(batches[i], expected[i]);
+    CHECK(refused.pinned_refusal() == "fault point device.pinned_memory");
+    CHECK(base::fault::hits("device.pinned_memory") <= 2);  // each thread asks once
+  }
+  base::fault::disarm_all();
+}
+
 TEST_CASE("an epoch of fewer samples begins like a whole one, and each draws anew from all samples") {
   const auto set = images(45);
   auto config = config_of(0);

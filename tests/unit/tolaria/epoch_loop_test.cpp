@@ -4,6 +4,7 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "support/faults/armed_fault.h"
 #include "support/run_fixture.h"
 #include "tolaria/evaluation/measure.h"
 #include "tolaria/summary.h"
@@ -93,7 +94,7 @@ TEST_CASE("microbatches that are left over at the end of an epoch make a step of
 TEST_CASE("where batches come from changes nothing") {
   SmallRun it(small_config());
   it.go();
-  for (const int way : {0, 1, 2}) {
+  for (const int way : {0, 1, 2, 3}) {
     CAPTURE(way);
     SmallRun other(small_config());
     data::LoaderConfig loader;
@@ -102,6 +103,8 @@ TEST_CASE("where batches come from changes nothing") {
     loader.seed = small_config().seed;
     if (way == 1) loader.worker_life = data::WorkerLife::kEpoch;
     if (way == 2) loader.source = data::Source::kResident;
+    if (way == 3) loader.staging = data::Staging::kPinned;
+    const ArmedFault refused("device.pinned_memory", 1, base::fault::kEveryHit);
     data::Loader train_data(other.data.train, other.data.standardization, loader);
     loader.order = data::Order::kSequential;
     data::Loader validation_data(other.data.validation, other.data.standardization, loader);
@@ -117,6 +120,9 @@ TEST_CASE("where batches come from changes nothing") {
             .display = other.display};
     run_epochs(run);
     CHECK(differing(it.bits(), other.bits()) == std::vector<std::string>{});
+    const auto pageable = other.events("tolaria.pinned_memory_refused");
+    CHECK(pageable.size() == (way == 3 ? 1 : 0));
+    for (const auto& event : pageable) CHECK(event.attributes.at("reason") == "fault point device.pinned_memory");
   }
 }
 
