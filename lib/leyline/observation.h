@@ -60,6 +60,9 @@ struct Observation {
   std::vector<BlockState> blocks;            // of the host, from input to output; empty: not known
   std::vector<CommandParameter> parameters;  // of GERMINATE; empty: not known
   std::string germination_barred;  // why the run would reject any GERMINATE now; empty: it would not on principle
+  // Of the last decision: the seeds, and for GERMINATE the slots, whose commands the policy's service held back. Nobody
+  // tried them.
+  std::vector<std::string> held_back;
   std::vector<ValidationChange> validation_changes;  // by `after`, 1 first; empty: not measured
   bool is_last = false;                              // the run ends with this epoch
 };

@@ -131,6 +131,7 @@ constexpr auto json_members(const Observation*) {
                     base::json_member("blocks", &S::blocks),
                     base::json_member("parameters", &S::parameters),
                     base::json_member("germination_barred", &S::germination_barred),
+                    base::json_member("held_back", &S::held_back),
                     base::json_member("validation_changes", &S::validation_changes),
                     base::json_member("is_last", &S::is_last)};
 }

@@ -22,6 +22,12 @@ namespace {
 
 bool is_growing(Stage stage) { return stage >= Stage::kGerminated && stage <= Stage::kProbationary; }
 
+// Epochs until a step is asked for again that was rejected so often before.
+std::uint32_t pause_after(std::uint32_t refusals) {
+  constexpr std::uint32_t kLongest = 10;  // 1024 epochs
+  return 1U << std::min(refusals, kLongest);
+}
+
 // That an observation can be acted on.
 base::Expected<void> check(const Observation& observation, std::uint32_t last_epoch) {
   if (!std::isfinite(observation.validation_accuracy) || observation.validation_accuracy < 0 ||
@@ -47,8 +53,9 @@ SeedCare::SeedCare(Rules rules, std::string issuer, std::string lost_note)
     : rules_(std::move(rules)), issuer_(std::move(issuer)), lost_note_(std::move(lost_note)) {}
 
 std::optional<CareReport> SeedCare::update(const Observation& observation, Decision& decision) {
+  take_back(observation, decision);
   if (const auto usable = check(observation, state_.last_epoch); !usable) {
-    decision.reason = fmt::format("the observation is unusable: {}; no commands", usable.error());
+    append_reason(decision, fmt::format("the observation is unusable: {}; no commands", usable.error()));
     return std::nullopt;
   }
   CareReport report;
@@ -79,6 +86,23 @@ void SeedCare::germinate(const Observation& observation, const Germination& what
 
 void SeedCare::release(const std::string& seed_id) {
   if (const auto found = state_.seeds.find(seed_id); found != state_.seeds.end()) found->second.is_culled = true;
+}
+
+// What the last decision asked for and nobody tried counts as neither rejected nor lost.
+void SeedCare::take_back(const Observation& observation, Decision& decision) {
+  const auto is_held = [&](const std::string& target) { return std::ranges::count(observation.held_back, target) > 0; };
+  std::erase_if(state_.asked, [&](const Germination& asked) {
+    if (!is_held(asked.slot)) return false;
+    append_reason(decision, fmt::format("the germination of {} at {} was held back", asked.blueprint, asked.slot));
+    return true;
+  });
+  for (auto& [id, watch] : state_.seeds) {
+    const bool was_asked =
+        watch.refusals > 0 && watch.next_ask_epoch == state_.last_epoch + pause_after(watch.refusals - 1);
+    if (!was_asked || !is_held(id)) continue;
+    --watch.refusals;
+    watch.next_ask_epoch = state_.last_epoch;
+  }
 }
 
 void SeedCare::check_germinations(const Epoch& epoch) {
@@ -166,8 +190,7 @@ void SeedCare::update_seed(const SeedState& seed, const Epoch& epoch) {
   }
   command(leyline::seed_command({}, *step.operation, seed.seed_id), step.reason, observation, decision);
   append_reason(decision, fmt::format("{} command {}: {}", name, base::name_of(*step.operation), step.reason));
-  constexpr std::uint32_t kLongestBackOff = 10;  // 1024 epochs
-  watch.next_ask_epoch = observation.current_epoch + (1U << std::min(watch.refusals, kLongestBackOff));
+  watch.next_ask_epoch = observation.current_epoch + pause_after(watch.refusals);
   ++watch.refusals;
 }
 

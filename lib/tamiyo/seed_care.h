@@ -1,7 +1,7 @@
 #pragma once
 // Takes each growing seed through its stages by the rules of stage_rules.h, whatever policy germinated it: watches what
-// it achieves, advances it, prunes it, and repeats a rejected step after 1, 2, 4, ... epochs. When, where and what to
-// germinate is the policy's.
+// it achieves, advances it, prunes it, and repeats a rejected step after 1, 2, 4, ... epochs; one that was held back
+// (Observation::held_back) was not tried, and is repeated at once. When, where and what to germinate is the policy's.
 
 #include <cstdint>
 #include <optional>
@@ -55,6 +55,7 @@ class SeedCare {
     CareReport& report;
   };
 
+  void take_back(const leyline::Observation& observation, leyline::Decision& decision);
   void check_germinations(const Epoch& epoch);
   void watch_seeds(const Epoch& epoch);
   void watch_seed(const leyline::SeedState& seed, const Epoch& epoch);

@@ -54,6 +54,7 @@ inline leyline::Observation full_observation(std::uint32_t epoch = 3) {
   seen.blocks = {block};
   seen.parameters = {{"alpha_ticks", 1, 20, 5}};
   seen.germination_barred = "no epochs are left";
+  seen.held_back = {"seed-0001", "r0c1"};
   leyline::ValidationChange change{1, 2, -0.1, 3};
   change.loss_error = base::StandardError{0.2, 11.5};
   seen.validation_changes = {change};

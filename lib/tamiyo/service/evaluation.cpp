@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -113,29 +114,49 @@ RiskInputs risk_inputs_of(const EvaluationInputs& inputs, const Evaluation& resu
 }
 
 // With a germination that is held back goes the command that would have started its seed.
-void hold_growth(leyline::Decision& decision) {
+std::vector<AdaptationCommand> take_growth(leyline::Decision& decision) {
   std::vector<std::string> slots;
   for (const auto& command : decision.commands) {
     if (is_germination(command)) slots.push_back(command.seed_operation->slot);
   }
-  std::erase_if(decision.commands, [&](const AdaptationCommand& command) {
-    if (is_germination(command)) return true;
-    return command.target_seed_id.empty() && std::ranges::find(slots, command.seed_operation->slot) != slots.end();
-  });
+  const auto stays = [&](const AdaptationCommand& command) {
+    const bool starts = command.target_seed_id.empty();
+    return !is_germination(command) && !(starts && std::ranges::count(slots, command.seed_operation->slot) > 0);
+  };
+  const auto held = std::ranges::stable_partition(decision.commands, stays);
+  std::vector<AdaptationCommand> growth(std::make_move_iterator(held.begin()), std::make_move_iterator(held.end()));
+  decision.commands.erase(held.begin(), held.end());
+  return growth;
 }
 
-void apply_change(const RiskAssessment& risk, Evaluation& result) {
+std::vector<AdaptationCommand> take_held(Change change, leyline::Decision& decision) {
+  if (change == Change::kPause) return std::exchange(decision.commands, {});
+  return change == Change::kHoldGrowth ? take_growth(decision) : std::vector<AdaptationCommand>();
+}
+
+// What the commands are for: as Observation::held_back has it.
+std::vector<std::string> held_targets(const std::vector<AdaptationCommand>& commands) {
+  std::vector<std::string> targets;
+  for (const auto& command : commands) {
+    const bool names_slot = is_germination(command) || command.target_seed_id.empty();
+    const std::string& target = names_slot ? command.seed_operation->slot : command.target_seed_id;
+    if (std::ranges::count(targets, target) == 0) targets.push_back(target);
+  }
+  return targets;
+}
+
+// Returns what is held back for it.
+std::vector<std::string> apply_change(const RiskAssessment& risk, Evaluation& result) {
   auto& decision = result.answer.decision;
-  const auto before = decision.commands.size();
-  if (risk.change == Change::kHoldGrowth) hold_growth(decision);
-  if (risk.change == Change::kPause) decision.commands.clear();
+  const auto held = take_held(risk.change, decision);
   for (auto& command : decision.commands) command.annotations["risk_reason"] = risk.reason;
-  const auto held = before - decision.commands.size();
-  if (held == 0) return;
-  decision.reason += fmt::format(". {} of its commands are held back: {}", held, risk.reason);
-  if (risk.change != Change::kPause) return;
-  result.events.push_back(event("pause_triggered"_event, Level::kWarning,
-                                {{"reason", std::string(risk.reason)}, {"commands", std::to_string(held)}}));
+  if (held.empty()) return {};
+  decision.reason += fmt::format(". {} of its commands are held back: {}", held.size(), risk.reason);
+  if (risk.change == Change::kPause) {
+    result.events.push_back(event("pause_triggered"_event, Level::kWarning,
+                                  {{"reason", std::string(risk.reason)}, {"commands", std::to_string(held.size())}}));
+  }
+  return held_targets(held);
 }
 
 void update_conservative_mode(const RiskAssessment& risk, AnswerKind kind, ServiceState& state,
@@ -195,7 +216,9 @@ Evaluation evaluate(EvaluationInputs inputs, ServiceState& state, const ServiceS
   result.change = risk.change;
   result.findings = risk.findings;
   result.risk_reason = reason_of(result.answer.kind, risk);
-  apply_change(risk, result);
+  auto held_back = apply_change(risk, result);
+  // A policy that did not answer has not seen yet what was held back of its last decision.
+  if (result.answer.kind == AnswerKind::kDecided) state.held_back = std::move(held_back);
   report_fallbacks(result, result.events);
   update_conservative_mode(risk, result.answer.kind, state, settings, result.events);
   const double loss = inputs.observation.validation_loss;

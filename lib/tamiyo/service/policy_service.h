@@ -57,6 +57,8 @@ class PolicyService {
 
   const ConsultationFigures& figures() const { return consultation_->figures(); }
   const FieldReports& reports() const { return reports_; }
+  // Of the last decision: for the next observation.
+  const std::vector<std::string>& held_back() const { return state_.held_back; }
 
   // The controller's state after its last answer that was not dropped, with the service's own under "service"; between
   // begin() and finish() that before the question.

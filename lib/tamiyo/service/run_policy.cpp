@@ -42,6 +42,8 @@ ServiceReport RunPolicy::answer_to(Open& open, std::uint32_t carried_out) {
 
 void RunPolicy::begin(PolicyQuestion question) {
   ESPER_CHECK(!open_, "a policy is asked one question at a time");
+  const auto* service = std::get_if<std::unique_ptr<PolicyService>>(&policy_);
+  if (service != nullptr) question.observation.held_back = (*service)->held_back();
   open_ = Open{.question = std::move(question)};
   put(*open_);
 }

@@ -12,17 +12,19 @@ namespace esper::tamiyo {
 namespace {
 
 constexpr char kLastLoss[] = "last_validation_loss";
+constexpr char kHeldBack[] = "held_back";
 
 }  // namespace
 
 nlohmann::json service_json(const ServiceState& state) {
-  const auto& [breaker, mode, loss] = state;
+  const auto& [breaker, mode, loss, held_back] = state;
   nlohmann::json saved = {{"breaker", base::name_of(breaker.state)},
                           {"breaker_failures", breaker.failures},
                           {"breaker_successes", breaker.successes},
                           {"conservative", mode.is_active},
                           {"calm_evaluations", mode.calm_evaluations}};
   if (loss) saved[kLastLoss] = *loss;
+  if (!held_back.empty()) saved[kHeldBack] = held_back;
   return saved;
 }
 
@@ -35,6 +37,7 @@ ServiceState read_service(const nlohmann::json& saved, base::Duration now) {
   if (*breaker == BreakerState::kOpen) state.breaker.opened_at = now;
   state.mode = {saved.at("conservative"), saved.at("calm_evaluations")};
   state.last_validation_loss = base::optional_at<double>(saved, kLastLoss);
+  state.held_back = saved.value(kHeldBack, std::vector<std::string>());
   return state;
 }
 

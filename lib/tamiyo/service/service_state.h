@@ -3,6 +3,8 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "tamiyo/service/circuit_breaker.h"
@@ -14,6 +16,7 @@ struct ServiceState {
   CircuitBreaker breaker;
   ConservativeMode mode;
   std::optional<double> last_validation_loss;  // finite
+  std::vector<std::string> held_back;          // of the last decision: as the next observation has it
   bool operator==(const ServiceState&) const = default;
 };
 

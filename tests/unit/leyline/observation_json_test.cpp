@@ -30,6 +30,7 @@ TEST_CASE("an observation comes back from its text, to the last bit") {
   CHECK_FALSE(again->blocks.at(0).latency_ms);
   CHECK(again->validation_changes.at(0).loss_error->degrees == 11.5);
   CHECK_FALSE(again->validation_changes.at(0).loss_swing);
+  CHECK(again->held_back == seen.held_back);
   CHECK(again->is_last);
 }
 

@@ -133,6 +133,52 @@ TEST_CASE("a prune that is held back is commanded again, in a later stage too, a
   CHECK(care.state().seeds.empty());
 }
 
+TEST_CASE("a step that was held back is commanded again at once, and waits once it was let through") {
+  SeedCare care(Rules{}, "test");
+  std::vector<std::uint32_t> asked;
+  for (std::uint32_t epoch = 1; epoch <= 8; ++epoch) {
+    auto seen = seen_with(seed_in(Stage::kProbationary), epoch);
+    if (epoch > 1 && epoch <= 5) seen.held_back = {"seed-0001"};
+    Decision decision;
+    care.update(seen, decision);
+    if (!decision.commands.empty()) asked.push_back(epoch);
+  }
+  CHECK(asked == std::vector<std::uint32_t>{1, 2, 3, 4, 5, 6, 8});
+}
+
+TEST_CASE("what was held back long after a step was rejected does not shorten its pause") {
+  SeedCare care(Rules{}, "test");
+  std::vector<std::uint32_t> asked;
+  for (std::uint32_t epoch = 1; epoch <= 8; ++epoch) {
+    auto seen = seen_with(seed_in(Stage::kProbationary), epoch);
+    if (epoch == 4 || epoch == 6)
+      seen.held_back = {"seed-0001", "r0c0"};  // the step was asked for before epochs 2, 3 and 5
+    Decision decision;
+    care.update(seen, decision);
+    if (!decision.commands.empty()) asked.push_back(epoch);
+  }
+  CHECK(asked == std::vector<std::uint32_t>{1, 2, 4, 8});
+}
+
+TEST_CASE("a germination that was held back is not lost") {
+  for (const bool is_held : {false, true}) {
+    SeedCare care(Rules{}, "test");
+    auto seen = seen_with({}, 1);
+    seen.seed_states.clear();
+    Decision decision;
+    REQUIRE(care.update(seen, decision));
+    care.germinate(seen, {"r0c0", "mlp"}, "as the test says", decision);
+    seen.current_epoch = 2;
+    if (is_held) seen.held_back = {"r0c0"};
+    Decision next;
+    const auto report = care.update(seen, next);
+    REQUIRE(report);
+    CHECK(report->lost.size() == (is_held ? 0 : 1));
+    CHECK((next.reason == "the germination of mlp at r0c0 was held back") == is_held);
+    CHECK(care.state().asked.empty());
+  }
+}
+
 TEST_CASE("a seed that meets its gate is not pruned as stale where its step had no effect") {
   Rules rules;
   rules.heuristic.prune_after_epochs = 4;

@@ -71,6 +71,7 @@ TEST_CASE("a growth that is held takes its start with it; the seed that grows go
   CHECK(result.answer.decision.reason.find("2 of its commands are held back") != std::string::npos);
   CHECK(has_event(result, "grad_variance_high"));
   CHECK_FALSE(has_event(result, "pause_triggered"));
+  CHECK(it.state.held_back == std::vector<std::string>{"r0c1"});
   auto disguised = decided();
   disguised.decision.commands[0].target_seed_id = "seed-0001";
   CHECK(it.answer(disguised).answer.decision.commands.size() == 1);
@@ -85,11 +86,17 @@ TEST_CASE("a spike of the loss pauses, and conservative mode lasts until an eval
   CHECK(spike.risk_reason == "loss_spike");
   CHECK(has_event(spike, "pause_triggered"));
   CHECK(has_event(spike, "conservative_entered"));
+  const std::vector<std::string> all{"r0c1", "seed-0001"};
+  CHECK(it.state.held_back == all);
+  it.answer(without(Kind::kLate));
+  CHECK(it.state.held_back == all);  // the policy has not heard of it yet
   const auto after = it.answer(decided());
   CHECK(after.answer.decision.commands.empty());
   CHECK(after.risk_reason == "conservative_mode");
   CHECK(has_event(after, "conservative_exited"));
+  CHECK(it.state.held_back == all);
   CHECK(it.answer(decided()).answer.decision.commands.size() == 3);
+  CHECK(it.state.held_back.empty());
 }
 
 TEST_CASE("a loss that is not finite is a spike, and is not what the next one is compared with") {

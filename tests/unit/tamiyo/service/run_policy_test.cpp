@@ -7,7 +7,10 @@
 #include <cmath>
 #include <future>
 #include <limits>
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "support/scripted_controller.h"
 #include "unit/tamiyo/decided_run.h"
@@ -64,6 +67,31 @@ TEST_CASE("both forms go on from their saved states") {
   CHECK(again.state() == served.state());
   direct.restore("{}");
   CHECK(direct.state() == "{}");
+}
+
+TEST_CASE("a policy sees what was held back of its last decision, also where the run was resumed since") {
+  const auto heard = std::make_shared<std::vector<std::vector<std::string>>>();
+  const auto make = [&] {
+    auto controller = test::scripted([heard](const leyline::Observation& seen) {
+      heard->push_back(seen.held_back);
+      return leyline::Decision{
+          {leyline::seed_command(test::command_id(seen), leyline::SeedOperation::kCull, "seed-0001")}, "cull"};
+    });
+    auto consultation = std::make_unique<Consultation>(std::move(controller), base::Clock(), std::chrono::seconds(60),
+                                                       Pace::kImmediate);
+    return RunPolicy(std::make_unique<PolicyService>(std::move(consultation), ServiceSettings{}, base::Clock()));
+  };
+  DecidedRun run;
+  RunPolicy policy = make();
+  ask(policy, run.now);
+  ++run.now.current_epoch;
+  run.now.validation_loss += 1;  // a spike
+  CHECK(ask(policy, run.now).evaluation.answer.decision.commands.empty());
+  ++run.now.current_epoch;
+  RunPolicy resumed = make();
+  resumed.restore(policy.state());
+  ask(resumed, run.now);
+  CHECK(*heard == std::vector<std::vector<std::string>>{{}, {}, {"seed-0001"}});
 }
 
 TEST_CASE("an open question is a part of the state before it, and a restored policy answers it again") {
