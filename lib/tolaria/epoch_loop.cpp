@@ -52,12 +52,26 @@ class EpochLoop {
   RunOutcome run_to_the_end();
   // Between two epochs.
   void follow_changes();
-  // Empty: the run continues.
+  // What an epoch has come to.
+  struct Epoch {
+    TrainedEpoch trained{};
+    Measurements measured{};
+    StepMetrics metrics{};
+    LossVerdict verdict{};
+    bool is_best = false, is_last = false;  // once it is counted
+    EpochResults results() const { return {metrics, measured, trained, is_last}; }
+  };
+  // Empty: the run continues. So with the first two of its parts.
   std::optional<RunOutcome> run_epoch();
+  std::optional<RunOutcome> train(Epoch& epoch);
+  std::optional<RunOutcome> validate(Epoch& epoch);
+  // Counts it; the network grows.
+  EpochEnd end_epoch(Epoch& epoch);
+  void save_if_due(const Epoch& epoch);
   Measurements measure();
   StepMetrics read_metrics();
   // Undoes the epoch if it was a bad one.
-  RunSafety::EpochCheck check(StepMetrics& metrics, Measurements& measured);
+  RunSafety::EpochCheck check(Epoch& epoch);
   // In an epoch that is not over; one that would have been undone is saved as it began.
   RunOutcome interrupted();
   // What keeps the present state from being saved; empty: nothing.
@@ -128,53 +142,73 @@ void EpochLoop::follow_changes() {
 std::optional<RunOutcome> EpochLoop::run_epoch() {
   run_.display.epoch = run_.progress.epoch + 1;
   base::hold_memory_reserve();
-  const base::LedgerEpoch epoch(run_.ledger, run_.progress.epoch + 1);
+  const base::LedgerEpoch in_ledger(run_.ledger, run_.progress.epoch + 1);
+  const base::Clock& clock = run_.facts.clock;
+  Epoch epoch;
+  if (auto outcome = train(epoch)) return outcome;
+  const auto hook_begin = clock.now();
+  if (auto outcome = validate(epoch)) return outcome;
+  if (end_epoch(epoch) == EpochEnd::kInterrupted) return end_.interrupted();
+  const double hook_ms = base::milliseconds(clock.now() - hook_begin);
+  save_if_due(epoch);
+  safety_.check_times(epoch.trained.train_ms, hook_ms);
+  reporter_.report(epoch.results(), {run_.policy.figures(), growth_.figures(), safety_.good_state().figures(),
+                                     safety_.emergency_figures(), run_.saver.figures(), hook_ms});
+  trainer_.prepare_structures();
+  if (Interrupt::requested() != 0) return end_.interrupted();
+  return safety_.halted();
+}
+
+std::optional<RunOutcome> EpochLoop::train(Epoch& epoch) {
   auto trained = trainer_.train();
   for (; !trained && trainer_.failure(); trained = trainer_.train()) {
-    if (const auto outcome = safety_.react(*trainer_.failure())) return outcome;
+    if (auto outcome = safety_.react(*trainer_.failure())) return outcome;
     trainer_.rolled_back();
   }
   if (!trained) return interrupted();
-  trained->utilization = utilization_.read();
+  epoch.trained = *std::move(trained);
+  epoch.trained.utilization = utilization_.read();
+  return std::nullopt;
+}
 
-  const auto hook_begin = run_.facts.clock.now();
+std::optional<RunOutcome> EpochLoop::validate(Epoch& epoch) {
   const std::size_t events = run_.outbox.waiting().size();  // who measures again reports what comes after these again
-  Measurements measured = measure();
-  if (measured.interrupted) {
+  epoch.measured = measure();
+  if (epoch.measured.interrupted) {
     run_.outbox.keep_first(events);
     return interrupted();
   }
   if (may_be_interrupted()) safety_.transaction().begin(events);
-  StepMetrics metrics = read_metrics();
-  trainer_.record_epoch_end(metrics, *trained);
-  const auto checked = check(metrics, measured);
-  if (checked.outcome) return checked.outcome;
+  epoch.metrics = read_metrics();
+  trainer_.record_epoch_end(epoch.metrics, epoch.trained);
+  auto checked = check(epoch);
+  epoch.verdict = std::move(checked.verdict);
+  return std::move(checked.outcome);
+}
 
-  const auto best_before = run_.progress.best;
-  bool better = record_epoch(run_.progress, metrics, figures_of(measured.running), goals_of(config()));
-  const EpochResults results{metrics, measured, *trained, end_.is_last_epoch()};
-  if (grow(results) == EpochEnd::kInterrupted) return end_.interrupted();
+EpochEnd EpochLoop::end_epoch(Epoch& epoch) {
+  RunProgress& progress = run_.progress;
+  const auto best_before = progress.best;
+  epoch.is_best = record_epoch(progress, epoch.metrics, figures_of(epoch.measured.running), goals_of(config()));
+  epoch.is_last = end_.is_last_epoch();
+  if (grow(epoch.results()) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   if (const auto& settled = growth_.settled_validation()) {
-    better = replace_validation(run_.progress, *settled, best_before, config().checkpoint.best_metric);
+    epoch.is_best = replace_validation(progress, *settled, best_before, config().checkpoint.best_metric);
   }
   trainer_.take_structure();
   forward_.take_structure();
-  safety_.end_epoch(checked.verdict, measured, decision());
-  const double hook_ms = base::milliseconds(run_.facts.clock.now() - hook_begin);
+  safety_.end_epoch(epoch.verdict, epoch.measured, decision());
+  return EpochEnd::kComplete;
+}
 
-  const bool is_save_due = (better && config().checkpoint.keep_best) ||
-                           is_save_due_after_epoch(run_.facts, run_.progress, run_.model.network);
-  if (is_save_due && !run_.progress.safety.is_suspect()) {
+void EpochLoop::save_if_due(const Epoch& epoch) {
+  const bool is_due = (epoch.is_best && config().checkpoint.keep_best) ||
+                      is_save_due_after_epoch(run_.facts, run_.progress, run_.model.network);
+  if (is_due && !run_.progress.safety.is_suspect()) {
     run_.saver.save();
   } else {
     run_.saver.report_results();
   }
-  safety_.check_times(trained->train_ms, hook_ms);
-  reporter_.report(results, {run_.policy.figures(), growth_.figures(), safety_.good_state().figures(),
-                             safety_.emergency_figures(), run_.saver.figures(), hook_ms});
-  trainer_.prepare_structures();
-  if (Interrupt::requested() != 0) return end_.interrupted();
-  return safety_.halted();
 }
 
 Measurements EpochLoop::measure() {
@@ -189,9 +223,9 @@ StepMetrics EpochLoop::read_metrics() {
   return step::read_metrics(run_.model.state);
 }
 
-RunSafety::EpochCheck EpochLoop::check(StepMetrics& metrics, Measurements& measured) {
+RunSafety::EpochCheck EpochLoop::check(Epoch& epoch) {
   const auto train_up_to = [this](std::int64_t step) { return trainer_.train_up_to(step); };
-  return safety_.check_epoch({metrics, measured, trainer_.nonfinite_reason(), train_up_to});
+  return safety_.check_epoch({epoch.metrics, epoch.measured, trainer_.nonfinite_reason(), train_up_to});
 }
 
 std::string EpochLoop::problem_of_state() const {
