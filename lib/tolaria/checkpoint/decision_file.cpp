@@ -39,9 +39,11 @@ void DecisionFile::append(const leyline::DecisionLine& record) {
 }
 
 void DecisionFile::sync() {
-  if (!file_ || !std::exchange(is_dirty_, false)) return;
+  if (!is_dirty_) return;
+  if (!file_) open();
   file_->sync();
   files_->sync_folder(storage::parent_of(path_));
+  is_dirty_ = false;
 }
 
 }  // namespace esper::tolaria

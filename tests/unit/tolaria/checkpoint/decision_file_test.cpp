@@ -1,6 +1,7 @@
 #include "tolaria/checkpoint/decision_file.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <cerrno>
 
 #include "config/writing/write.h"
 #include "storage/file_tools.h"
@@ -56,8 +57,15 @@ TEST_CASE("a line that was cut off costs no other line") {
   files.limit_bytes(files.used_bytes() + 100);
   CHECK_THROWS_AS(log.append(logged_decision(2)), base::IoError);
   files.limit_bytes(UINT64_MAX);
-  log.append(logged_decision(3));
-  CHECK(epochs_of(files) == std::vector<int>{1, -1, 3});
+  SECTION("nor the next") {
+    log.append(logged_decision(3));
+    CHECK(epochs_of(files) == std::vector<int>{1, -1, 3});
+  }
+  SECTION("nor those before it their sync") {
+    log.sync();
+    files.lose_power(PowerLoss::kDropAll);
+    CHECK(epochs_of(files) == std::vector<int>{1, -1});
+  }
 }
 
 TEST_CASE("what was synced survives a power loss") {
@@ -69,6 +77,21 @@ TEST_CASE("what was synced survives a power loss") {
   log.append(logged_decision(2));
   files.lose_power(PowerLoss::kDropAll);
   CHECK(epochs_of(files) == std::vector<int>{1});
+}
+
+TEST_CASE("what could not be synced is synced with the next try") {
+  for (const int failing_call : {1, 2}) {  // of the file, of its folder
+    CAPTURE(failing_call);
+    FaultyFileSystem files;
+    storage::ensure_folder(files, "/run");
+    DecisionFile log(files, kLog);
+    log.append(logged_decision(1));
+    files.fail_call(failing_call, EIO);
+    CHECK_THROWS_AS(log.sync(), base::IoError);
+    log.sync();
+    files.lose_power(PowerLoss::kDropAll);
+    CHECK(epochs_of(files) == std::vector<int>{1});
+  }
 }
 
 TEST_CASE("a run logs each decision before the checkpoint that follows it, and its run file first") {
