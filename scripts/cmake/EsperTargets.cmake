@@ -6,7 +6,7 @@
 #
 # HOT and UNIT decide what a build costs (docs/decisions/0018-build-time.md):
 # - HOT is for rooms with code that runs for each step, sample or byte: they are optimized as the build type says. All
-#   others, the front and the tests are compiled with -O1.
+#   others and the front are compiled with -O1, tests with -O0.
 # - UNIT is how many files are compiled at once. As many as leave a changed file rebuilt and linked in 15 s.
 #   Names in anonymous namespaces must differ within a room for it.
 
@@ -89,10 +89,13 @@ function(esper_check_folders room root folders)
 endfunction()
 
 # For code that is not hot.
-set(ESPER_QUICK_TO_COMPILE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
-
 function(esper_not_hot target)
-  target_compile_options(${target} PRIVATE ${ESPER_QUICK_TO_COMPILE})
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+endfunction()
+
+# For the files of tests, which are compiled more often than they run.
+function(esper_not_optimized target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O0>)
 endfunction()
 
 # esper_use_torch(TARGET PCH): the precompiled header is the one whose optimization the target has.
@@ -142,6 +145,24 @@ function(esper_library room)
   endif()
 endfunction()
 
+# What the files of tests have in common.
+function(esper_as_test target deps)
+  list(TRANSFORM deps PREPEND esper::)
+  target_link_libraries(${target} PRIVATE ${deps} esper_options)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${target} PRIVATE ESPER_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ESPER_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  esper_not_optimized(${target})
+endfunction()
+
+# esper_test_support(run_support SOURCES ... DEPS leyline): what several programs of tests share, for their LIBS.
+function(esper_test_support name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  esper_as_test(${name} "${ARG_DEPS}")
+  target_link_libraries(${name} PRIVATE Catch2::Catch2)
+  target_precompile_headers(${name} REUSE_FROM esper_test_plain_pch)
+endfunction()
+
 # esper_test(unit_kasmina [TORCH] LABEL unit [UNIT 8] SOURCES ... DEPS kasmina leyline): one Catch2 program, one ctest entry.
 # Each file has a namespace of its own, named after it: UNIT of them are compiled at once.
 function(esper_test name)
@@ -151,17 +172,14 @@ function(esper_test name)
     set(ARG_UNIT 8)
   endif()
   esper_units(${name} ${ARG_UNIT})
-  list(TRANSFORM ARG_DEPS PREPEND esper::)
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_LIBS} Catch2::Catch2WithMain esper_options)
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_definitions(${name} PRIVATE ESPER_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ESPER_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  esper_not_hot(${name})
+  esper_as_test(${name} "${ARG_DEPS}")
+  target_link_libraries(${name} PRIVATE ${ARG_LIBS} Catch2::Catch2WithMain)
   if(ARG_TORCH)
     target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/torch_seed.cpp)
     target_link_libraries(${name} PRIVATE torch::cpu)
-    esper_program_with_pch(${name} esper_torch_pch)
+    esper_program_with_pch(${name} esper_test_torch_pch)
   else()
-    esper_program_with_pch(${name} esper_plain_pch)
+    esper_program_with_pch(${name} esper_test_plain_pch)
   endif()
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS} --min-duration 5)
   # Only what hangs takes so long: the slowest takes a tenth of it on an idle machine, and machines may be busy.
@@ -170,4 +188,20 @@ function(esper_test name)
   if(ARG_LABEL STREQUAL gpu)
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 4)  # Catch2's, where every test case was skipped
   endif()
+endfunction()
+
+# esper_bench(bench_step_overhead [TORCH] SOURCES ... DEPS tolaria): one program, optimized as the build type says, that
+# checks its answer, then times it. Not part of the default run: ctest -L bench.
+function(esper_bench name)
+  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  list(TRANSFORM ARG_DEPS PREPEND esper::)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} esper_options)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  if(ARG_TORCH)
+    target_link_libraries(${name} PRIVATE torch::cpu)
+    esper_program_with_pch(${name} esper_hot_torch_pch)
+  endif()
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS bench TIMEOUT 600)
 endfunction()

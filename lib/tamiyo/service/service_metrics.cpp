@@ -39,7 +39,7 @@ void add_assessment(Metrics& out, const leyline::Assessment& it) {
 
 void add_safety(Metrics& out, const ServiceView& view) {
   const auto& [seed, blueprint, runtime, synthetic_pause] = view.evaluation.fallbacks;
-  const auto& [breaker, mode, loss] = view.state;
+  const auto& [breaker, mode, loss, held_back] = view.state;
   out.push_back(metric("tamiyo.conservative_mode"_metric, one_if(mode.is_active)));
   out.push_back(metric("tamiyo.breaker.inference_state"_metric, static_cast<double>(breaker.state)));
   out.push_back(metric("tamiyo.breaker.inference_failures"_metric, breaker.failures));
