@@ -16,7 +16,8 @@ KnownStep known_step(StepShape& shape) {
   KnownStep step{shape.name, *shape.program};
   // A candidate in a trial has agreed with eager.
   const Lane* const tried = shape.is(StateId::kTrialling) ? shape.candidate() : nullptr;
-  step.replay_agreed = shape.incumbent.has_value() || (tried != nullptr && tried->key().empty());
+  const bool is_slower_than_eager = !shape.incumbent && (tried == nullptr || !tried->key().empty());
+  step.replay_agreed = shape.replay_agrees && !is_slower_than_eager;
   const Lane* const compiled = shape.runs_compiled() ? &*shape.incumbent : tried;
   if (compiled != nullptr && !compiled->key().empty()) {
     const bool full = shape.search.in_full.contains(shape.search.recipe) || shape.is_member();
@@ -75,6 +76,7 @@ bool StructureInstaller::install(const KnownStructure& known, const DryRun::Exam
     StepShape& shape = shapes_.add(context_.model.network.structure_version(), example->second.batch);
     machine_.check_again_after(shape, number);
     shape.program = step.program;
+    shape.replay_agrees = step.replay_agreed;
     if (!journal_.follows(shape, number)) shape.enter(ShapeEvent::kInstalled, Searching{});
   }
   install_groups(known, examples);

@@ -22,6 +22,11 @@ constexpr double kLeastSpeedup = 1.02;
 
 double microseconds(base::Duration duration) { return std::chrono::duration<double, std::micro>(duration).count(); }
 
+// After a decided comparison. One of a compiled program says nothing about replay.
+void record_agreement(StepShape& shape, const Lane& lane, const CheckResult& result) {
+  if (lane.key().empty()) shape.replay_agrees = result.verdict == CheckResult::Verdict::kSame;
+}
+
 StepOutcome rejected(StateId from, const Lane& lane, Rejection rejection) {
   return {.from = from,
           .event = ShapeEvent::kRejected,
@@ -86,6 +91,7 @@ StepOutcome ShapeMachine::record(StepShape& shape, Batch microbatches) {
     return {.from = StateId::kRecording, .event = ShapeEvent::kStaysEager, .reason = recorded.error()};
   }
   shape.program = std::move(*recorded);
+  shape.replay_agrees = false;
   shape.enter(ShapeEvent::kRecorded, Searching{});
   return {.from = StateId::kRecording, .event = ShapeEvent::kRecorded};
 }
@@ -106,13 +112,14 @@ StepOutcome ShapeMachine::run(StepShape& shape, Batch microbatches, StepPlace pl
 
 StepOutcome ShapeMachine::check(StepShape& shape, Batch microbatches, StepPlace place) {
   auto& [candidate, near_misses] = std::get<Checking>(shape.state);
-  auto [verdict, rejection, eager_is_due] =
+  CheckResult result =
       compare_with_eager(context_, candidate, near_misses, microbatches, [&] { run_eager(microbatches); });
-  if (verdict == CheckResult::Verdict::kUndecided) return {.from = StateId::kChecking};
-  if (verdict == CheckResult::Verdict::kRejected) {
-    StepOutcome outcome = rejected(StateId::kChecking, candidate, std::move(rejection));
+  if (result.verdict == CheckResult::Verdict::kUndecided) return {.from = StateId::kChecking};
+  record_agreement(shape, candidate, result);
+  if (result.verdict == CheckResult::Verdict::kRejected) {
+    StepOutcome outcome = rejected(StateId::kChecking, candidate, std::move(result.rejection));
     shape.enter(ShapeEvent::kRejected, Searching{});
-    if (eager_is_due) run_eager(microbatches);
+    if (result.eager_is_due) run_eager(microbatches);
     return outcome;
   }
   check_again_after(shape, place.number);
@@ -124,18 +131,19 @@ StepOutcome ShapeMachine::check(StepShape& shape, Batch microbatches, StepPlace 
 
 StepOutcome ShapeMachine::recheck(StepShape& shape, Batch microbatches, StepPlace place) {
   auto& near_misses = std::get<Rechecking>(shape.state).near_misses;
-  auto [verdict, rejection, eager_is_due] =
+  CheckResult result =
       compare_with_eager(context_, *shape.incumbent, near_misses, microbatches, [&] { run_eager(microbatches); });
-  if (verdict == CheckResult::Verdict::kUndecided) return {.from = StateId::kRechecking};
+  if (result.verdict == CheckResult::Verdict::kUndecided) return {.from = StateId::kRechecking};
+  record_agreement(shape, *shape.incumbent, result);
   check_again_after(shape, place.number);
-  if (verdict == CheckResult::Verdict::kSame) {
+  if (result.verdict == CheckResult::Verdict::kSame) {
     shape.enter(ShapeEvent::kAgreed, Searching{});
     return {.from = StateId::kRechecking, .event = ShapeEvent::kAgreed};
   }
-  StepOutcome outcome = rejected(StateId::kRechecking, *shape.incumbent, std::move(rejection));
+  StepOutcome outcome = rejected(StateId::kRechecking, *shape.incumbent, std::move(result.rejection));
   shape.incumbent.reset();
   shape.enter(ShapeEvent::kRejected, Searching{});
-  if (eager_is_due) run_eager(microbatches);
+  if (result.eager_is_due) run_eager(microbatches);
   return outcome;
 }
 

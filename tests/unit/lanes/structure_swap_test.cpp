@@ -1,0 +1,109 @@
+// What is kept of a structure's steps when the network leaves it, and what is installed where it returns.
+
+#include "lanes/structure_swap.h"
+
+#include <ATen/Parallel.h>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "support/models/lane_cases.h"
+
+namespace esper::test::structure_swap_test {
+
+using namespace esper;
+using namespace esper::tests;
+using config::Lane;
+using lanes::StateId;
+
+namespace {
+
+// A shape of step whose candidates are compared one after the other, and used where they agree.
+class Compared {
+ public:
+  Compared() {
+    at::set_num_threads(1);
+    machine_.begin(*shape_);
+    while (!shape_->is(StateId::kSearching)) step();
+  }
+  Compared(const Compared&) = delete;
+
+  // off: added to a parameter after its step. key: of its program, if it is compiled.
+  void compare(Lane kind, const std::string& key, double off) {
+    const auto run = [this, off](auto) {
+      step::train_step(model_->state, model_->settings, batch_, context_.forward);
+      model_->state.parameters.front().detach().add_(off);
+    };
+    machine_.challenge(*shape_, lanes::Lane(kind, run, {nullptr, key, key.empty() ? 0U : 1U}));
+    step();
+    CHECK((shape_->incumbent && shape_->incumbent->kind() == kind) == (off == 0));
+  }
+  lanes::KnownStructure known() const { return lanes::knowledge_of(shapes_, "structure", 0); }
+
+  // The network leaves its structure, and comes back to it from one in which replay was the fastest.
+  lanes::StepShape& leave_and_return() {
+    const lanes::KnownStructure left = known();
+    shapes_.clear();
+    lanes::CompileQueue queue(services_, figures_);
+    const lanes::BitsJournal journal({}, nullptr);
+    lanes::StructureInstaller installer(context_, shapes_, queue, machine_, journal);
+    const lanes::DryRun::Examples examples{{left.steps.front().shape, {{}, batch_, 0}}};
+    REQUIRE(installer.install(left, examples, Lane::kReplay, 0));
+    return *shapes_.shapes().front();
+  }
+
+ private:
+  void step() { machine_.step(*shape_, batch_, {}); }
+
+  const LaneCase case_ = lane_cases().front();
+  std::unique_ptr<step::Model> model_ = make_model(case_);
+  std::vector<step::Microbatch> batch_ = make_batches(case_, 1);
+  config::StepConfig config_;
+  lanes::LaneServices services_;
+  lanes::LaneFigures figures_;
+  lanes::GraphCapture capture_{"step", 0, services_.emit};
+  const lanes::LaneContext context_{*model_,   config_,  torch::kCPU, step::training_forward(model_->network),
+                                    services_, figures_, capture_};
+  lanes::LaneFailures failures_{services_, figures_};
+  lanes::StepTally tally_;
+  lanes::ShapeMachine machine_{context_, failures_, tally_, lanes::ShapeMachine::Adoption::kOnAgreement};
+  lanes::ShapeSet shapes_;
+  lanes::StepShape* shape_ = &shapes_.add(model_->network.structure_version(), batch_);
+};
+
+constexpr double kExact = 0, kWrong = 1;
+
+}  // namespace
+
+TEST_CASE("a replay that was not compared, or was wrong, is not used where a compiled step's structure returns") {
+  Compared it;
+  SECTION("the package was in the cache, so replay was not tried") { it.compare(Lane::kCompiled, "key", kExact); }
+  SECTION("replay was wrong, and the package came later") {
+    it.compare(Lane::kReplay, "", kWrong);
+    it.compare(Lane::kCompiled, "key", kExact);
+  }
+  CHECK_FALSE(it.known().steps.front().replay_agreed);
+  const lanes::StepShape& shape = it.leave_and_return();
+  CHECK_FALSE(shape.incumbent);
+  CHECK(shape.is(StateId::kSearching));
+  CHECK_FALSE(shape.search.begun);
+}
+
+TEST_CASE("a replay that agreed before a compiled program did is used where the structure returns, and stays known") {
+  Compared it;
+  it.compare(Lane::kReplay, "", kExact);
+  it.compare(Lane::kCompiled, "key", kExact);
+  CHECK(it.known().steps.front().replay_agreed);
+  const lanes::StepShape& shape = it.leave_and_return();
+  REQUIRE(shape.incumbent);
+  CHECK(shape.incumbent->kind() == Lane::kReplay);
+  CHECK(shape.is(StateId::kTrialling));
+  CHECK(it.known().steps.front().replay_agreed);
+}
+
+TEST_CASE("where eager runs a step there is nothing to use without a comparison") {
+  Compared it;
+  it.compare(Lane::kReplay, "", kWrong);
+  CHECK_FALSE(it.known().steps.front().replay_agreed);
+}
+
+}  // namespace esper::test::structure_swap_test
