@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "device/precision.h"
 #include "kasmina/network/alpha_override.h"
 #include "step/aggregation_state.h"
@@ -42,15 +43,13 @@ std::size_t parts_of_first(std::span<const Microbatch> microbatches) {
 }  // namespace
 
 void probe_attribution(Model& model, std::span<const Microbatch> microbatches) {
-  AggregationState& aggregation = model.state.aggregation;
+  const AggregationState& aggregation = model.state.aggregation;
   const auto& config = model.settings.aggregation.config;
   const bool probes = config.attribution == config::Attribution::kProbe && uses_surgery(config);
   const std::int64_t count = count_whole(microbatches);
   if (!probes || aggregation.num_seeds < 2 || count < 2) return;
+  ESPER_CHECK(count <= model.settings.aggregation.microbatches, "a step has more microbatches than the run's");
   const torch::NoGradGuard no_grad;
-  if (!aggregation.probed.defined() || aggregation.probed.size(0) < count) {
-    aggregation.probed = at::empty({count, aggregation.num_seeds}, model.state.gradients.options());
-  }
   for (std::int64_t i = 0; i < count; ++i) {
     const std::size_t parts = parts_of_first(microbatches);
     aggregation.probed[i].copy_(shares_of(model, microbatches.first(parts)));

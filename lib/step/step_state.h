@@ -74,7 +74,8 @@ struct AggregationState {
   std::int64_t num_seeds = 0;
   torch::Tensor plain_figures;  // float64 [seeds, 5]: what a step without surgery adds to SeedSums; constant
   torch::Tensor class_shares;   // float32 [classes + 1, seeds], rows sum to one, the last for all others; constant
-  torch::Tensor probed;         // float32 [microbatches, seeds]: written before each step where attribution is probe
+  torch::Tensor probed;         // float32 [microbatches, seeds]: written before each step where attribution is probe,
+                                // in place, and replaced only where the structure changes
   torch::Tensor microbatch_gradients;  // float32 [microbatches, elements of all parameters]; scratch
 };
 

@@ -20,6 +20,7 @@ constexpr int kSeeds = 3, kMicrobatches = 4;
 LaneCase operated(Attribution attribution) {
   LaneCase c = grown_case();
   c.batch = 2;
+  c.config.step.accumulation = kMicrobatches;
   c.config.growth.aggregation.attribution = attribution;
   c.config.growth.aggregation.layers_shown = 3;
   if (attribution == Attribution::kDataloader) c.config.growth.aggregation.classes = {"r0c0=0,1", "r0c1=2"};

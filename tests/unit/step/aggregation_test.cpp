@@ -4,6 +4,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "base/error.h"
 #include "kasmina/network/alpha_override.h"
 #include "step/gradients/attribution.h"
 #include "step/gradients/gradient_surgery.h"
@@ -19,9 +20,12 @@ using step::Microbatch;
 using step::Model;
 using step::StepMetrics;
 
+constexpr int kMicrobatches = 3;  // of a whole step
+
 LaneCase with_attribution(Attribution attribution) {
   LaneCase c = grown_case();
   c.batch = 1;  // gradients of single samples differ enough to conflict
+  c.config.step.accumulation = kMicrobatches;
   c.config.growth.aggregation.attribution = attribution;
   if (attribution == Attribution::kDataloader) c.config.growth.aggregation.classes = {"r0c0=0,1", "r0c1=2"};
   return c;
@@ -219,6 +223,19 @@ TEST_CASE("a probe measures what the loss loses without each seed, and the step 
   CHECK(at::allclose(probed[1], expected.div(expected.sum()), 1e-3, 1e-4));
   run_step(*model, batches);
   CHECK(model->state.aggregation.steps.item<std::int64_t>() == 1);
+}
+
+TEST_CASE("a probe writes where recorded steps read, and refuses a step of more microbatches than the run's") {
+  const LaneCase c = with_attribution(Attribution::kProbe);
+  const auto model = grown_model(c, 2);
+  const torch::Tensor& probed = model->state.aggregation.probed;
+  const void* const place = probed.const_data_ptr();
+  for (const int microbatches : {2, kMicrobatches}) {
+    step::probe_attribution(*model, make_batches(c, microbatches));
+    CHECK(probed.const_data_ptr() == place);
+  }
+  CHECK_THROWS_AS(step::probe_attribution(*model, make_batches(c, kMicrobatches + 1)), base::Error);
+  CHECK(probed.const_data_ptr() == place);
 }
 
 TEST_CASE("what comes back through an isolated seed is found, and nothing else") {
