@@ -30,6 +30,10 @@ class StepRunner {
   // False if a signal came while the step waited for the program that the journal names: no step was run.
   bool step(std::span<const step::Microbatch> microbatches, StepPlace place);
 
+  // While it lives, steps leave no record in the run's journal: for steps that are run again from an earlier state only
+  // to look at them. A record of theirs would replace those of the run's later steps.
+  [[nodiscard]] BitsJournal::Pause unrecorded() { return BitsJournal::Pause(journal_); }
+
   // After the model's state became an earlier one's again, and the run goes on from there. `number`: of the next step.
   void rolled_back(std::int64_t number);
 

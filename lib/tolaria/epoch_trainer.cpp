@@ -87,6 +87,7 @@ void EpochTrainer::begin_epoch() {
 
 bool EpochTrainer::train_up_to(std::int64_t step) {
   const base::LedgerScope computing(run_.ledger, Owner::kCompute);
+  const auto unrecorded = runner_.unrecorded();
   begin_epoch();
   std::vector<Microbatch> microbatches;
   for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {

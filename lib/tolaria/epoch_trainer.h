@@ -26,8 +26,8 @@ class EpochTrainer {
   std::optional<TrainedEpoch> train();
   const std::optional<TrainingFailure>& failure() const { return failure_; }
   const std::string& nonfinite_reason() const { return nonfinite_reason_; }
-  // Trains from the run's cursor until before `step`, of the same epoch, and saves nothing. False if a signal or a step
-  // that goes wrong comes before it.
+  // Trains from the run's cursor until before `step`, of the same epoch, saves nothing and records no lanes: the run
+  // does not go on from there. False if a signal or a step that goes wrong comes before it.
   bool train_up_to(std::int64_t step);
   // For the black box; before the epoch is counted.
   void record_epoch_end(const step::StepMetrics& metrics, const TrainedEpoch& trained) {

@@ -30,7 +30,7 @@ void BitsJournal::rolled_back() {
 bool BitsJournal::repeat(StepShape& shape, const StepTally& ran) { return changed(shape, ran) && !ran.key.empty(); }
 
 bool BitsJournal::record(StepShape& shape, const StepTally& ran, std::int64_t number) {
-  if (!changed(shape, ran)) return false;
+  if (paused_ || !changed(shape, ran)) return false;
   if (append_record_) append_record_(lane_record_json(shape.name, {number, ran.key}));
   return !ran.key.empty();
 }

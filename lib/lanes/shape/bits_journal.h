@@ -40,6 +40,18 @@ class BitsJournal {
 
   // After a step. Returns true if the shape's bits are a compiled program's from this step on.
   bool record(StepShape& shape, const StepTally& ran, std::int64_t number);
+  // While it lives record() does nothing: steps are run that the run does not go on from. What they were is not known
+  // to the journal, and the run's next step is compared with its last one before them.
+  class Pause {
+   public:
+    explicit Pause(BitsJournal& journal) : journal_(journal) { journal_.paused_ = true; }
+    ~Pause() { journal_.paused_ = false; }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    BitsJournal& journal_;
+  };
   // The same after a step that repeats the journal, without writing a record: a new record would drop those of later
   // steps, which are still needed if the run is killed again.
   bool repeat(StepShape& shape, const StepTally& ran);
@@ -60,6 +72,7 @@ class BitsJournal {
   LaneLog log_;
   std::function<void(std::string)> append_record_;
   std::map<std::string, LastBits> bits_;  // by shape
+  bool paused_ = false;
 };
 
 }  // namespace esper::lanes

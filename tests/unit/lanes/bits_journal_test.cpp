@@ -51,6 +51,24 @@ TEST_CASE("after a return the bits of the next step are recorded, whether they c
   CHECK(it.records == std::vector<Record>{{0, ""}, {123, "first"}, {40, "first"}});
 }
 
+TEST_CASE("steps that the run does not go on from leave no record, and what comes after them is compared with before") {
+  Written it;
+  it.journal.record(it.shape, kEager, 0);
+  it.journal.record(it.shape, kCompiled, 123);
+  {
+    const BitsJournal::Pause pause(it.journal);
+    CHECK_FALSE(it.journal.record(it.shape, kEager, 40));
+    CHECK_FALSE(it.journal.record(it.shape, kOther, 41));
+  }
+  SECTION("the bits are as before") { CHECK_FALSE(it.journal.record(it.shape, kCompiled, 130)); }
+  SECTION("the bits changed meanwhile") {
+    CHECK(it.journal.record(it.shape, kOther, 130));
+    CHECK(it.records.back() == Record{130, "second"});
+    it.records.pop_back();
+  }
+  CHECK(it.records == std::vector<Record>{{0, ""}, {123, "first"}});
+}
+
 TEST_CASE("a structure change after a return is recorded for shapes that had no step since") {
   Written it;
   it.journal.record(it.shape, kCompiled, 123);

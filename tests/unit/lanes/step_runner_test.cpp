@@ -104,6 +104,31 @@ TEST_CASE("after a change of structure no program of the former one runs") {
   CHECK(replay.steps_in(Lane::kReplay) == 6);
 }
 
+TEST_CASE("steps that are only looked at leave no record in the journal") {
+  at::set_num_threads(1);
+  const auto model = make_model(tiny());
+  config::StepConfig config;
+  config.lane = Lane::kReplay;
+  std::vector<std::string> records;
+  lanes::RunnerServices services;
+  services.emit = [](auto) {};
+  services.append_record = [&](std::string record) { records.push_back(std::move(record)); };
+  lanes::StepRunner runner(*model, config, torch::kCPU, std::move(services));
+  for (std::int64_t number = 0; number < 5; ++number) runner.step(make_batches(tiny(), 1), {number, 1000});
+  CHECK(records.size() == 1);
+  LaneCase shorter = tiny();
+  shorter.batch = 3;
+  {
+    const auto unrecorded = runner.unrecorded();
+    runner.step(make_batches(tiny(), 1), {2, 1000});
+    runner.step(make_batches(shorter, 1), {3, 1000});
+  }
+  CHECK(records.size() == 1);
+  runner.step(make_batches(shorter, 1), {5, 1000});
+  REQUIRE(records.size() == 2);
+  CHECK(records.back().find(R"("step":5,)") != std::string::npos);
+}
+
 TEST_CASE("a CUDA graph is rejected on the CPU, with a remedy") {
   auto model = make_model(tiny());
   config::StepConfig config;
