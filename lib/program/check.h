@@ -11,21 +11,17 @@ namespace esper::program {
 
 // One tensor of the state, under the name in the rejection.
 struct Tracked {
-  enum class Kind {
-    kSmooth,     // follows the gradient smoothly: moments, sums, statistics, parameters under SGD
-    kNormalised  // divided by its own size, so that where a gradient is all rounding so is the update: parameters,
-                 // AdamW
-  };
   std::string name;
   at::Tensor tensor;
-  Kind kind = Kind::kSmooth;
+  // AdamW divides an update by the root of these, element by element: where a gradient is all rounding, so is the
+  // update, at full size. So changes are compared as they were before that division. Undefined: there was none.
+  at::Tensor squares{};
 };
 
 // Largest accepted ratio of the L2 norm of the two changes' difference to the L2 norm of eager's change, to which the
 // rounding of the values themselves is added.
 struct Tolerance {
-  double smooth = 0;
-  double normalised = 0;
+  double ratio = 0;
   double ties = 0;  // by so many whole numbers may differ, whatever their change
 };
 // For a step that computes in this type.
@@ -39,7 +35,7 @@ struct Difference {
 
 // The first tensor whose change is not eager's; empty if all are. Elements that are not finite have to be so in both.
 // Whole-number tensors may differ by one part in fifty, for ties that rounding decides. before, expected, actual:
-// parallel to tracked.
+// parallel to tracked, whose squares are those of the expected step.
 std::optional<Difference> first_difference(const std::vector<Tracked>& tracked, const std::vector<at::Tensor>& before,
                                            const std::vector<at::Tensor>& expected,
                                            const std::vector<at::Tensor>& actual, Tolerance tolerance);

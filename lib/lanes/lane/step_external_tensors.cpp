@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <string>
+#include <unordered_map>
+
 #include "base/error.h"
 #include "lanes/lane/seed_aliases.h"
 #include "step/step_tensors.h"
@@ -28,6 +31,18 @@ std::vector<torch::Tensor> changeable_tensors(const Model& model) {
   return tensors;
 }
 
+// By which the update of a tensor was divided: those of parameters, which their averages follow.
+std::unordered_map<std::string, torch::Tensor> squares_by_id(const step::StepState& state) {
+  std::unordered_map<std::string, torch::Tensor> squares;
+  for (const step::GroupState& group : state.groups) {
+    if (!group.second_moments.defined()) continue;
+    for (std::size_t i = 0; i < group.parameter_ids.size(); ++i) {
+      for (const char* prefix : {"", "ema."}) squares[prefix + group.parameter_ids[i]] = group.second_moments.views[i];
+    }
+  }
+  return squares;
+}
+
 }  // namespace
 
 std::vector<ExternalTensor> step_external_tensors(const Model& model, std::span<const Microbatch> microbatches) {
@@ -49,11 +64,11 @@ std::vector<ExternalTensor> step_external_tensors(const Model& model, std::span<
 }
 
 std::vector<Tracked> tracked_tensors(const Model& model) {
-  const bool adamw = model.settings.optimizer.kind == config::OptimizerKind::kAdamw;
+  const auto squares = squares_by_id(model.state);
   std::vector<Tracked> tracked;
   for (const auto& [id, tensor] : named_tensors(model.state)) {
-    const bool of_optimizer = id.starts_with("optimizer.") || id.starts_with("metrics.") || id.starts_with("scaler.");
-    tracked.push_back({id, tensor, adamw && !of_optimizer ? Tracked::Kind::kNormalised : Tracked::Kind::kSmooth});
+    const auto own = squares.find(id);
+    tracked.push_back({id, tensor, own != squares.end() ? own->second : torch::Tensor()});
   }
   for (const auto& [id, tensor] : model.network.buffers()) tracked.push_back({id, tensor});
   return tracked;

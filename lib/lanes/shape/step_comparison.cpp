@@ -48,7 +48,7 @@ bool computes_in_reduced_fp32(const Model& model) {
 program::Tolerance little_for(const Model& model) {
   const program::Tolerance tolerance = program::tolerance_of(model.settings.compute_type);
   const double little = computes_in_reduced_fp32(model) ? kLittleInReducedFp32 : kLittle;
-  return {std::max(tolerance.smooth, little), std::max(tolerance.normalised, little), kTies};
+  return {std::max(tolerance.ratio, little), kTies};
 }
 
 }  // namespace

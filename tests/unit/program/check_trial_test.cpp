@@ -15,8 +15,8 @@ using Catch::Matchers::WithinRel;
 namespace {
 
 std::optional<Difference> compare(const at::Tensor& before, const at::Tensor& expected, const at::Tensor& actual,
-                                  double ties = 0) {
-  const std::vector<Tracked> tracked = {{"same", before}, {"weight", before}};
+                                  double ties = 0, const at::Tensor& squares = {}) {
+  const std::vector<Tracked> tracked = {{"same", before}, {"weight", before, squares}};
   Tolerance tolerance = tolerance_of(c10::ScalarType::Float);
   tolerance.ties = ties;
   return first_difference(tracked, {before, before}, {expected, expected}, {expected, actual}, tolerance);
@@ -34,6 +34,28 @@ TEST_CASE("rounding is no difference, a wrong factor is one, and the tensor is n
   CHECK(difference->tensor == "weight");
   CHECK_THAT(difference->difference, WithinRel(0.1, 0.05));
   CHECK(compare(before, expected, before));
+}
+
+TEST_CASE("an update that was divided by its own size is no difference where its gradient is all rounding") {
+  at::manual_seed(1);
+  constexpr std::int64_t kHalf = 500;
+  constexpr double kGradient = 1e-2, kRounding = 1e-9, kRate = 1e-3;
+  const at::Tensor size = at::cat({at::full({kHalf}, kGradient), at::full({kHalf}, kRounding)});
+  const at::Tensor before = at::randn({2 * kHalf}), change = at::randn({2 * kHalf}).sign() * kRate;
+  const auto compare_changes = [&](const at::Tensor& actual, const at::Tensor& squares) {
+    return compare(before, before + change, before + actual, 0, squares);
+  };
+  const at::Tensor rounds_otherwise = at::cat({change.narrow(0, 0, kHalf), change.narrow(0, kHalf, kHalf).neg()});
+  CHECK(compare_changes(rounds_otherwise, {}));
+  CHECK_FALSE(compare_changes(rounds_otherwise, size.square()));
+  CHECK(compare_changes(at::cat({change.narrow(0, 0, kHalf).neg(), change.narrow(0, kHalf, kHalf)}), size.square()));
+  const auto other_rate = compare_changes(change * 1.02, size.square());
+  REQUIRE(other_rate);
+  CHECK_THAT(other_rate->difference, WithinRel(0.02, 0.05));
+  // Without any gradient a parameter only decays, and that is compared.
+  const at::Tensor none = at::zeros({2 * kHalf});
+  CHECK_FALSE(compare_changes(change, none));
+  CHECK(compare_changes(change * 1.02, none));
 }
 
 TEST_CASE("values that are not finite are the same only where eager's are not either") {
