@@ -2,6 +2,7 @@
 
 #include <torch/types.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -15,7 +16,7 @@ constexpr double kLeastDivisor = 1e-8;
 
 double length_of(const at::Tensor& tensor) { return at::linalg_vector_norm(tensor).item<double>(); }
 
-double distance(const at::Tensor& a, const at::Tensor& b) {
+double distance_of_whole(const at::Tensor& a, const at::Tensor& b) {
   return length_of(a.to(torch::kFloat64).sub_(b.to(torch::kFloat64)));
 }
 
@@ -26,27 +27,32 @@ double rounding_of(c10::ScalarType type) {
   return c10::isFloatingType(type) ? kUnits * std::numeric_limits<float>::epsilon() : 0;
 }
 
+// How far a step's change of a tensor is from eager's, without what rounding does to the values, and that change.
+struct Distance {
+  double difference = 0, change = 0;
+  double ratio() const { return difference == 0 ? 0 : difference / (change + std::numeric_limits<double>::min()); }
+};
+
 // Of three float64 tensors; infinite where one of them is not finite.
-double relative_difference(const at::Tensor& before, const at::Tensor& expected, const at::Tensor& actual,
-                           double rounding) {
+Distance distance(const at::Tensor& before, const at::Tensor& expected, const at::Tensor& actual, double rounding) {
   const at::Tensor change = expected.sub(before);
   const double difference = length_of(actual.sub(before).sub_(change));
-  if (difference == 0) return 0;
-  const double scale = length_of(change) + std::numeric_limits<double>::min();
-  if (!std::isfinite(difference) || !std::isfinite(scale)) return std::numeric_limits<double>::infinity();
-  return std::max(0.0, difference - rounding * length_of(before)) / scale;
+  if (difference == 0) return {};
+  const double length = length_of(change);
+  if (!std::isfinite(difference) || !std::isfinite(length)) return {std::numeric_limits<double>::infinity(), 0};
+  return {std::max(0.0, difference - rounding * length_of(before)), length};
 }
 
 // Elements that are not finite have no distance: they have to be at the same places, and the others are compared. So
 // a sum that overflowed in an earlier step of the epoch hides no difference and makes none. Which of infinity and NaN
 // an element is depends on the order of a sum, and does not count.
-double relative_difference_where_finite(const at::Tensor& before, const at::Tensor& expected, const at::Tensor& actual,
-                                        double rounding) {
+Distance distance_where_finite(const at::Tensor& before, const at::Tensor& expected, const at::Tensor& actual,
+                               double rounding) {
   const at::Tensor finite = expected.isfinite();
-  if (!at::equal(finite, actual.isfinite())) return std::numeric_limits<double>::infinity();
+  if (!at::equal(finite, actual.isfinite())) return {std::numeric_limits<double>::infinity(), 0};
   const at::Tensor none = at::zeros({}, before.options());
-  return relative_difference(at::where(finite.logical_and(before.isfinite()), before, none),
-                             at::where(finite, expected, none), at::where(finite, actual, none), rounding);
+  return distance(at::where(finite.logical_and(before.isfinite()), before, none), at::where(finite, expected, none),
+                  at::where(finite, actual, none), rounding);
 }
 
 // In float64, times what the update was divided by.
@@ -55,30 +61,46 @@ at::Tensor undivided(const at::Tensor& values, const at::Tensor& squares) {
   return squares.defined() ? exact.mul(squares.to(torch::kFloat64).sqrt().add(kLeastDivisor)) : exact;
 }
 
-double relative_difference(const at::Tensor& before, const at::Tensor& expected, const at::Tensor& actual,
-                           const at::Tensor& squares) {
+Distance distance(const at::Tensor& before, const at::Tensor& expected, const at::Tensor& actual,
+                  const at::Tensor& squares) {
   const double rounding = rounding_of(before.scalar_type());
   const at::Tensor from = undivided(before, squares), a = undivided(expected, squares), b = undivided(actual, squares);
-  const double difference = relative_difference(from, a, b, rounding);
-  return std::isfinite(difference) ? difference : relative_difference_where_finite(from, a, b, rounding);
+  const Distance found = distance(from, a, b, rounding);
+  return std::isfinite(found.difference) ? found : distance_where_finite(from, a, b, rounding);
+}
+
+// Of all tensors of a kind together.
+double change_of(const std::string& kind, const std::vector<Tracked>& tracked, const std::vector<at::Tensor>& before,
+                 const std::vector<at::Tensor>& expected) {
+  double squares = 0;
+  for (std::size_t i = 0; i < tracked.size(); ++i) {
+    if (tracked[i].kind != kind) continue;
+    const at::Tensor from = undivided(before[i], tracked[i].squares), to = undivided(expected[i], tracked[i].squares);
+    squares += std::pow(length_of(to.sub(from)), 2);
+  }
+  return std::sqrt(squares);
 }
 
 }  // namespace
 
 Tolerance tolerance_of(c10::ScalarType compute_type) {
-  return {.ratio = compute_type == c10::ScalarType::Float ? 1e-3 : 5e-2};
+  if (compute_type == c10::ScalarType::Float) return {1e-3, 1e-7};
+  return {5e-2, 5e-4};
 }
 
 std::optional<Difference> first_difference(const std::vector<Tracked>& tracked, const std::vector<at::Tensor>& before,
                                            const std::vector<at::Tensor>& expected,
                                            const std::vector<at::Tensor>& actual, Tolerance tolerance) {
   for (std::size_t i = 0; i < tracked.size(); ++i) {
+    const Tracked& item = tracked[i];
     const bool is_whole = !expected[i].is_floating_point();
     const double limit = is_whole ? kWholeNumberTolerance : tolerance.ratio;
-    if (is_whole && distance(expected[i], actual[i]) <= tolerance.ties) continue;
-    const double difference = relative_difference(before[i], expected[i], actual[i], tracked[i].squares);
-    if (difference <= limit) continue;
-    return Difference{tracked[i].name, difference, limit};
+    if (is_whole && distance_of_whole(expected[i], actual[i]) <= tolerance.ties) continue;
+    const Distance found = distance(before[i], expected[i], actual[i], item.squares);
+    if (found.ratio() <= limit) continue;
+    const double of_kind = item.kind.empty() ? 0 : change_of(item.kind, tracked, before, expected);
+    if (std::isfinite(of_kind) && found.difference <= limit * found.change + tolerance.rounding * of_kind) continue;
+    return Difference{item.name, found.ratio(), limit};
   }
   return std::nullopt;
 }

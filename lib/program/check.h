@@ -13,16 +13,19 @@ namespace esper::program {
 struct Tracked {
   std::string name;
   at::Tensor tensor;
+  std::string kind{};  // tensors of one kind change by parts of one gradient; empty: by something of its own
   // AdamW divides an update by the root of these, element by element: where a gradient is all rounding, so is the
   // update, at full size. So changes are compared as they were before that division. Undefined: there was none.
   at::Tensor squares{};
 };
 
-// Largest accepted ratio of the L2 norm of the two changes' difference to the L2 norm of eager's change, to which the
-// rounding of the values themselves is added.
+// Largest accepted ratio of the L2 norm of the two changes' difference to the L2 norm of eager's change. To it are
+// added the rounding of the values themselves, and a part of the change of all tensors of the kind: a gradient may be
+// all rounding, where what it sums cancels (a key's bias shifts all scores of a query alike).
 struct Tolerance {
   double ratio = 0;
-  double ties = 0;  // by so many whole numbers may differ, whatever their change
+  double rounding = 0;  // of the kind's change
+  double ties = 0;      // by so many whole numbers may differ, whatever their change
 };
 // For a step that computes in this type.
 Tolerance tolerance_of(c10::ScalarType compute_type);

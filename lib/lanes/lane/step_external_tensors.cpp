@@ -4,6 +4,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "base/error.h"
 #include "lanes/lane/seed_aliases.h"
@@ -31,16 +32,20 @@ std::vector<torch::Tensor> changeable_tensors(const Model& model) {
   return tensors;
 }
 
-// By which the update of a tensor was divided: those of parameters, which their averages follow.
-std::unordered_map<std::string, torch::Tensor> squares_by_id(const step::StepState& state) {
-  std::unordered_map<std::string, torch::Tensor> squares;
+// What a group's gradient changes, by the id of a tensor: parameters and what follows them, each kind by itself.
+std::unordered_map<std::string, Tracked> tracked_by_id(const step::StepState& state) {
+  std::unordered_map<std::string, Tracked> known;
   for (const step::GroupState& group : state.groups) {
-    if (!group.second_moments.defined()) continue;
     for (std::size_t i = 0; i < group.parameter_ids.size(); ++i) {
-      for (const char* prefix : {"", "ema."}) squares[prefix + group.parameter_ids[i]] = group.second_moments.views[i];
+      const std::string& id = group.parameter_ids[i];
+      const torch::Tensor squares = view_of(group.second_moments, i);
+      for (const std::string kind : {"", "ema."}) known[kind + id] = {{}, {}, kind + "parameters " + group.id, squares};
+      for (const std::string kind : {"optimizer.momentum_buffer.", "optimizer.exp_avg.", "optimizer.exp_avg_sq."}) {
+        known[kind + id] = {{}, {}, kind + " " + group.id, {}};
+      }
     }
   }
-  return squares;
+  return known;
 }
 
 }  // namespace
@@ -64,11 +69,13 @@ std::vector<ExternalTensor> step_external_tensors(const Model& model, std::span<
 }
 
 std::vector<Tracked> tracked_tensors(const Model& model) {
-  const auto squares = squares_by_id(model.state);
+  auto of_gradients = tracked_by_id(model.state);
   std::vector<Tracked> tracked;
   for (const auto& [id, tensor] : named_tensors(model.state)) {
-    const auto own = squares.find(id);
-    tracked.push_back({id, tensor, own != squares.end() ? own->second : torch::Tensor()});
+    Tracked item = std::move(of_gradients[id]);
+    item.name = id;
+    item.tensor = tensor;
+    tracked.push_back(std::move(item));
   }
   for (const auto& [id, tensor] : model.network.buffers()) tracked.push_back({id, tensor});
   return tracked;

@@ -40,6 +40,8 @@ constexpr double kTies = 2;
 // network's step differed by 3e-2 in the median and by 0.1 at most (docs/decisions/0040). There the comparison in full
 // fp32 decides.
 constexpr double kLittleInReducedFp32 = 0.2;
+// Of the change of all tensors of a kind, as in bf16, whose factors are shorter still.
+constexpr double kRoundingInReducedFp32 = 5e-4;
 
 bool computes_in_reduced_fp32(const Model& model) {
   return model.settings.compute_type == torch::kFloat32 && device::uses_reduced_fp32(model.state.device);
@@ -48,7 +50,8 @@ bool computes_in_reduced_fp32(const Model& model) {
 program::Tolerance little_for(const Model& model) {
   const program::Tolerance tolerance = program::tolerance_of(model.settings.compute_type);
   const double little = computes_in_reduced_fp32(model) ? kLittleInReducedFp32 : kLittle;
-  return {std::max(tolerance.ratio, little), kTies};
+  const double rounding = computes_in_reduced_fp32(model) ? kRoundingInReducedFp32 : tolerance.rounding;
+  return {std::max(tolerance.ratio, little), rounding, kTies};
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 #include "lanes/shape/step_comparison.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <iterator>
+#include <map>
+#include <string>
 
 #include "device/precision.h"
 #include "lanes/prepared_lane.h"
@@ -144,6 +147,25 @@ TEST_CASE("a lane that promises eager's bits and has others is rejected, however
   const auto wrong = difference_of(compiled, 2);
   REQUIRE(wrong);
   CHECK((wrong->tensor == first && wrong->difference > wrong->tolerance));
+}
+
+TEST_CASE("tensors that change by parts of one gradient are compared with each other's change") {
+  LaneCase c = lane_cases()[1];
+  c.config.training.ema_decay = 0.9;
+  const auto model = make_model(c);
+  const step::GroupState& host = model->state.groups.front();
+  std::map<std::string, std::int64_t> by_kind;
+  for (const program::Tracked& item : lanes::tracked_tensors(*model)) {
+    ++by_kind[item.kind];
+    const bool is_divided = !item.name.starts_with("optimizer.") && !item.kind.empty();
+    REQUIRE(item.squares.defined() == is_divided);
+    if (item.name == host.parameter_ids[1] || item.name == "ema." + host.parameter_ids[1]) {
+      CHECK(item.squares.is_same(host.second_moments.views[1]));
+    }
+  }
+  by_kind.erase("");           // sums, scalars
+  CHECK(by_kind.size() == 4);  // parameters, averages, two moments
+  for (const auto& [kind, count] : by_kind) CHECK(count == std::ssize(host.parameter_ids));
 }
 
 TEST_CASE("a key's bias, whose gradient is all rounding, refuses no program under AdamW; a value's does") {

@@ -16,7 +16,7 @@ namespace {
 
 std::optional<Difference> compare(const at::Tensor& before, const at::Tensor& expected, const at::Tensor& actual,
                                   double ties = 0, const at::Tensor& squares = {}) {
-  const std::vector<Tracked> tracked = {{"same", before}, {"weight", before, squares}};
+  const std::vector<Tracked> tracked = {{"same", before}, {"weight", before, {}, squares}};
   Tolerance tolerance = tolerance_of(c10::ScalarType::Float);
   tolerance.ties = ties;
   return first_difference(tracked, {before, before}, {expected, expected}, {expected, actual}, tolerance);
@@ -56,6 +56,27 @@ TEST_CASE("an update that was divided by its own size is no difference where its
   const at::Tensor none = at::zeros({2 * kHalf});
   CHECK_FALSE(compare_changes(change, none));
   CHECK(compare_changes(change * 1.02, none));
+}
+
+TEST_CASE("a change that is nothing beside the others of its kind may be all rounding") {
+  at::manual_seed(1);
+  const at::Tensor none = at::zeros({1000}), large = at::randn({1000});
+  const auto compare_small = [&](double size, const at::Tensor& expected, const at::Tensor& actual, const char* kind) {
+    const std::vector<Tracked> tracked = {{"large", none, "moments"}, {"small", none, kind}};
+    return first_difference(tracked, {none, none}, {large, expected * size}, {large, actual * size},
+                            tolerance_of(c10::ScalarType::Float));
+  };
+  const at::Tensor rounding = at::randn({1000}), other = at::randn({1000});
+  CHECK_FALSE(compare_small(1e-8, rounding, other, "moments"));
+  CHECK(compare_small(1e-8, rounding, other, "sums"));
+  const auto wrong = compare_small(1e-5, rounding, other, "moments");
+  REQUIRE(wrong);
+  CHECK(wrong->tensor == "small");
+  // Of a kind of which one is not finite nothing is known.
+  const std::vector<Tracked> tracked = {{"small", none, "moments"}, {"broken", none, "moments"}};
+  const at::Tensor broken = at::full({1000}, std::numeric_limits<double>::infinity());
+  CHECK(first_difference(tracked, {none, none}, {rounding, broken}, {other, broken},
+                         tolerance_of(c10::ScalarType::Float)));
 }
 
 TEST_CASE("values that are not finite are the same only where eager's are not either") {
