@@ -23,7 +23,7 @@ class ChangeLock {
   ChangeLock(base::FileSystem& files, const std::string& folder, base::Duration deadline, base::Clock clock)
       : files_(files), path_(folder + "/lock"), deadline_(deadline), clock_(std::move(clock)) {}
 
-  // Waits for this process's other threads, then for other processes until the deadline; nothing: one of them still has
+  // Waits for this process's other threads and for other processes until the deadline; nothing: one of them still has
   // it. The folder is there. Throws base::IoError.
   std::optional<Held> take();
 

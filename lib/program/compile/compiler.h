@@ -31,7 +31,8 @@ class Compiler {
   Compiler& operator=(const Compiler&) = delete;
 
   void submit(CompileRequest request);
-  // Its outcome is then kCancelled; the worker stays warm. Nothing of that key waiting or running: no effect.
+  // Its outcome is then kCancelled; the worker stays warm. One that was there already, and that nobody took, is
+  // dropped.
   void cancel(const std::string& key);
   // Each outcome is given once, by poll() or by wait().
   std::optional<CompileOutcome> poll(const std::string& key);

@@ -13,6 +13,7 @@ void RequestQueue::submit(CompileRequest request) {
 }
 
 void RequestQueue::cancel(const std::string& key) {
+  std::erase_if(outcomes_, [&](const CompileOutcome& outcome) { return outcome.key == key; });
   std::erase_if(waiting_, [&](const CompileRequest& request) {
     if (request.key != key) return false;
     outcomes_.push_back(failed_outcome(request, CompileFailure::kCancelled, "cancelled before it started"));

@@ -14,8 +14,8 @@ namespace esper::program {
 class RequestQueue {
  public:
   void submit(CompileRequest request);
-  // Those that wait end as kCancelled, the one that runs is abandoned. Nothing of that key waiting or running: no
-  // effect.
+  // Those that wait end as kCancelled, the one that runs is abandoned. Outcomes that nobody took are dropped: who asks
+  // for the program again gets none of an earlier request.
   void cancel(const std::string& key);
 
   bool has_waiting() const { return !waiting_.empty(); }

@@ -67,6 +67,23 @@ TEST_CASE("what waits is cancelled at once, what runs is abandoned, and the next
   CHECK_FALSE(queue.is_abandoned());
 }
 
+TEST_CASE("an outcome that nobody took before it was cancelled is not that of a later request") {
+  RequestQueue queue;
+  queue.submit(request_of("a"));
+  queue.submit(request_of("b"));
+  queue.finish(failed_outcome(queue.start_next(), CompileFailure::kTimeout, "the machine was busy"));
+  queue.finish(outcome_of(queue.start_next()));
+  queue.cancel("a");
+  CHECK_FALSE(queue.take("a"));
+  queue.submit(request_of("a"));
+  CHECK_FALSE(queue.is_settled("a"));
+  queue.finish(outcome_of(queue.start_next()));
+  const auto again = queue.take("a");
+  REQUIRE(again);
+  CHECK_FALSE(again->failure);
+  CHECK(queue.take("b"));
+}
+
 TEST_CASE("of several outcomes of one key the oldest comes first, also while the key is compiled again") {
   RequestQueue queue;
   queue.submit(request_of("a"));
