@@ -20,6 +20,7 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
         journal_.forget(shape);
         failures_.report_not_tried(config::Lane::kCompiled,
                                    "this resumed run cannot repeat its steps to the bit: " + lane.error());
+        shape.incumbent.reset();
         shape.enter(ShapeEvent::kCannotFollow, WarmUp{});
         machine_.begin(shape);
         return Outcome::kCannotRepeat;
@@ -34,6 +35,9 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
 
 void JournalFollower::end(StepShape& shape) {
   journal_.forget(shape);
+  // The run may have been resumed with another lane than it had.
+  const LaneKind* const selected = context_.kind(context_.config.lane);
+  if (selected != nullptr && !selected->has_compiler) shape.incumbent.reset();
   if (context_.config.lane == config::Lane::kEager) return shape.enter(ShapeEvent::kStaysEager, EagerOnly{});
   if (!shape.incumbent) return shape.enter(ShapeEvent::kFollowedEager, Recording{});
   shape.search.begun = true;

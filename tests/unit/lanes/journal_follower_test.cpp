@@ -1,0 +1,93 @@
+// What becomes of a shape of step once it has followed the journal of a resumed run, or cannot.
+
+#include "lanes/journal_follower.h"
+
+#include <ATen/Parallel.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <vector>
+
+#include "support/models/lane_cases.h"
+
+namespace esper::test::journal_follower_test {
+
+using namespace esper;
+using namespace esper::tests;
+using config::Lane;
+using lanes::StateId;
+using Outcome = lanes::JournalFollower::Outcome;
+
+namespace {
+
+const std::string kFirst(32, 'a'), kSecond(32, 'b');
+
+// A shape that follows these records, and runs the first one's program.
+class Following {
+ public:
+  Following(Lane lane, const std::vector<lanes::LaneRecord>& records) : journal_(log_of(records), nullptr) {
+    at::set_num_threads(1);
+    config_.lane = lane;
+    services_.emit = [](auto) {};
+    shape_->enter(lanes::ShapeEvent::kFollow, lanes::Following{});
+    shape_->incumbent = lanes::Lane(
+        Lane::kCompiled, [this](auto) { step::train_step(model_->state, model_->settings, batch_, context_.forward); },
+        {nullptr, kFirst, 1});
+  }
+  Following(const Following&) = delete;
+
+  Outcome step(std::int64_t number) { return follower_.step(*shape_, batch_, number); }
+  const lanes::StepShape& shape() const { return *shape_; }
+  bool follows(std::int64_t number) const { return journal_.follows(*shape_, number); }
+
+ private:
+  lanes::LaneLog log_of(const std::vector<lanes::LaneRecord>& records) const {
+    lanes::LaneLog log;
+    for (const auto& record : records) log.add(shape_->name, record);
+    return log;
+  }
+
+  const LaneCase case_ = lane_cases().front();
+  std::unique_ptr<step::Model> model_ = make_model(case_);
+  std::vector<step::Microbatch> batch_ = make_batches(case_, 1);
+  config::StepConfig config_;
+  lanes::LaneServices services_;
+  lanes::LaneFigures figures_;
+  lanes::GraphCapture capture_{"step", 0, [](auto) {}};
+  const lanes::LaneContext context_{*model_,   config_,  torch::kCPU, step::training_forward(model_->network),
+                                    services_, figures_, capture_};
+  lanes::LaneFailures failures_{services_, figures_};
+  lanes::StepTally tally_;
+  lanes::ShapeMachine machine_{context_, failures_, tally_, lanes::ShapeMachine::Adoption::kWhenFaster};
+  lanes::ShapeSet shapes_;
+  lanes::StepShape* shape_ = &shapes_.add(model_->network.structure_version(), batch_);
+  lanes::CompileQueue queue_{services_, figures_};
+  lanes::BitsJournal journal_;
+  lanes::JournalFollower follower_{context_, shapes_, failures_, queue_, journal_, machine_};
+};
+
+}  // namespace
+
+TEST_CASE(
+    "after the last record a compiled program goes on in auto, and not where a lane without a compiler is selected") {
+  for (const auto& [lane, state] :
+       {std::pair(Lane::kAuto, StateId::kSearching), std::pair(Lane::kCompiled, StateId::kSearching),
+        std::pair(Lane::kReplay, StateId::kRecording), std::pair(Lane::kEager, StateId::kEagerOnly)}) {
+    CAPTURE(static_cast<int>(lane));
+    Following it(lane, {{0, kFirst}});
+    CHECK(it.step(0) == Outcome::kRan);
+    CHECK(it.shape().is(state));
+    CHECK(it.shape().incumbent.has_value() == (state == StateId::kSearching));
+  }
+}
+
+TEST_CASE("a shape that cannot follow any further begins anew, without the program that it had") {
+  Following it(Lane::kAuto, {{0, kFirst}, {1, kSecond}});
+  CHECK(it.step(0) == Outcome::kRan);
+  CHECK(it.shape().is(StateId::kFollowing));
+  CHECK(it.step(1) == Outcome::kCannotRepeat);
+  CHECK(it.shape().is(StateId::kWarmUp));
+  CHECK_FALSE(it.shape().incumbent);
+  CHECK_FALSE(it.follows(1));
+}
+
+}  // namespace esper::test::journal_follower_test
