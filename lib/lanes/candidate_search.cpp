@@ -133,7 +133,7 @@ std::optional<Lane> CandidateSearch::begin(StepShape& shape, Batch microbatches)
     return std::nullopt;
   }
   const Variant best = search.wanted.front();
-  auto loaded = load(shape, best, microbatches);
+  auto loaded = load(shape, best, microbatches, Absence::kOrdinary);
   const bool full = search.in_full.contains(best.recipe);
   const bool found = loaded && (lane == LaneId::kAuto || full);
   ++(found ? context_.figures.cache_hits : context_.figures.cache_misses);
@@ -189,7 +189,7 @@ std::optional<Lane> CandidateSearch::take_compiled(StepShape& shape,
     compile_next(context_, queue_, shape);
     return std::nullopt;
   }
-  auto lane = load(shape, variant, microbatches);
+  auto lane = load(shape, variant, microbatches, Absence::kLoss);
   if (!lane) compile_next(context_, queue_, shape);
   return lane;
 }
@@ -202,16 +202,18 @@ std::optional<Lane> CandidateSearch::take_shared(StepShape& shape, Batch microba
   if (search.took_shared || !leader.is(StateId::kSettled) || !leader.runs_compiled()) return std::nullopt;
   search.took_shared = true;
   const PreparationTime preparing(context_);
-  auto lane = load(shape, {leader.search.recipe, CompileEffort::kFull, leader.incumbent->key()}, microbatches);
+  const Variant variant{leader.search.recipe, CompileEffort::kFull, leader.incumbent->key()};
+  auto lane = load(shape, variant, microbatches, Absence::kLoss);
   if (lane) ++context_.figures.cache_hits;
   return lane;
 }
 
 // Steps of the same program may have been found to differ from eager's while it was compiled.
-std::optional<Lane> CandidateSearch::load(StepShape& shape, const Variant& variant, Batch microbatches) {
+std::optional<Lane> CandidateSearch::load(StepShape& shape, const Variant& variant, Batch microbatches,
+                                          Absence absence) {
   program::PackageCache& cache = context_.services.compile_service->cache();
   if (cache.quarantine_reason(variant.key, program::EntryFault::kWrong)) return std::nullopt;
-  auto cached = load_cached(context_, failures_, shape.to_compile(), variant.key, microbatches);
+  auto cached = load_cached(context_, failures_, shape.to_compile(), variant.key, microbatches, absence);
   if (!cached) return std::nullopt;
   shape.search.recipe = variant.recipe;
   if (cached->effort == CompileEffort::kFull) shape.search.in_full.insert(variant.recipe);

@@ -35,7 +35,7 @@ class CandidateSearch {
   std::optional<Lane> take_compiled(StepShape& shape, const std::optional<program::CompileOutcome>& outcome,
                                     Batch microbatches);
   std::optional<Lane> take_shared(StepShape& shape, Batch microbatches);
-  std::optional<Lane> load(StepShape& shape, const Variant& variant, Batch microbatches);
+  std::optional<Lane> load(StepShape& shape, const Variant& variant, Batch microbatches, Absence absence);
   void learn_rejection(StepShape& shape, const StepOutcome& outcome);
 
   const LaneContext& context_;

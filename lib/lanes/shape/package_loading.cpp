@@ -17,7 +17,7 @@ using namespace leyline::literals;
 
 base::Expected<CachedLane, LaneFailure> load_cached(const LaneContext& context, LaneFailures& failures,
                                                     const program::SymbolicProgram& program, const std::string& key,
-                                                    std::span<const step::Microbatch> example) {
+                                                    std::span<const step::Microbatch> example, Absence absence) {
   program::CompileService& compile_service = *context.services.compile_service;
   const auto begin = context.services.clock.now();
   const auto cached = compile_service.cache().find(key);
@@ -25,6 +25,9 @@ base::Expected<CachedLane, LaneFailure> load_cached(const LaneContext& context, 
     if (const auto& damage = cached.error(); !damage.empty()) {
       ++context.figures.quarantined;
       failures.report_unusable(damage);
+    } else if (absence == Absence::kLoss) {
+      failures.report_unusable("the cache no longer has the compiled program " + key +
+                               ": it was evicted (step.compile.cache_limit_mb), or cannot be read now");
     }
     return base::failure(LaneFailure{.reason = "the cache does not have the package"});
   }

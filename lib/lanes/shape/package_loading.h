@@ -14,10 +14,16 @@ struct CachedLane {
   program::CompileEffort effort;
 };
 
+// What it means that a package is not in the cache.
+enum class Absence {
+  kOrdinary,  // it may never have been compiled
+  kLoss,      // it was there: reported
+};
+
 // Loads the package of that key, compiled from `program`, for these microbatches, and reports a hit. Fails with
 // kUnavailable if it is not in the cache. Every other failure is reported, and a damaged package is quarantined.
 base::Expected<CachedLane, LaneFailure> load_cached(const LaneContext& context, LaneFailures& failures,
                                                     const program::SymbolicProgram& program, const std::string& key,
-                                                    std::span<const step::Microbatch> example);
+                                                    std::span<const step::Microbatch> example, Absence absence);
 
 }  // namespace esper::lanes

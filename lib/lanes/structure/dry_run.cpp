@@ -145,7 +145,7 @@ std::optional<Lane> DryRun::load_package(KnownStep& step, Batch example) {
   step.in_cache = found.has_value();
   const bool full = found && has_effort(found->facts, CompileEffort::kFull);
   if (!found || (!full && config_.lane == LaneId::kCompiled)) return std::nullopt;
-  auto cached = load_cached(context_, failures_, known_.to_compile(step), key, example);
+  auto cached = load_cached(context_, failures_, known_.to_compile(step), key, example, Absence::kLoss);
   run_figures_.quarantined += std::exchange(figures_.quarantined, 0);
   if (!cached) {
     const auto& [cause, reason, of_memory, lane] = cached.error();
