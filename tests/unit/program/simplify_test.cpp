@@ -45,7 +45,7 @@ TEST_CASE("calls whose results nothing uses go, with what only they used, and th
   CHECK(simple.inputs[0].name == "state");
   CHECK(simple.inputs[1].name == "batch");
   CHECK(sizes_of(simple) == std::vector<std::int64_t>{1, 3, 6});
-  CHECK(simple.operations == std::vector<Operation>{doubles(1, 2), adds(0, 2)});
+  CHECK((simple.operations == std::vector<Operation>{doubles(1, 2), adds(0, 2)}));
   CHECK(simplify(simple) == simple);
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("a call that writes, or that draws random numbers, stays though nothin
   };
   program.operations = {doubles(0, 2), adds(2, 0), draws(1, 3), doubles(1, 4)};
   const Program simple = simplify(program);
-  CHECK(simple.operations == std::vector<Operation>{doubles(0, 2), adds(2, 0), draws(1, 3)});
+  CHECK((simple.operations == std::vector<Operation>{doubles(0, 2), adds(2, 0), draws(1, 3)}));
   CHECK(simple.inputs.size() == 2);
 }
 
@@ -73,7 +73,7 @@ TEST_CASE("a call of which one result is used keeps all of its results, and list
   program.operations = {doubles(1, 2), norm(1, {3, 4, 5}), joins({4, 1}, 6), adds(0, 6)};
   const Program simple = simplify(program);
   CHECK(sizes_of(simple) == std::vector<std::int64_t>{1, 2, 4, 5, 6, 7});
-  CHECK(simple.operations == std::vector<Operation>{norm(1, {2, 3, 4}), joins({3, 1}, 5), adds(0, 5)});
+  CHECK((simple.operations == std::vector<Operation>{norm(1, {2, 3, 4}), joins({3, 1}, 5), adds(0, 5)}));
 }
 
 TEST_CASE("an operator that this torch does not have is not judged, and stays") {
