@@ -6,6 +6,7 @@
 #include "base/text/printable.h"
 #include "config/fields/field_table.h"
 #include "config/fields/field_text.h"
+#include "config/fields/removed_fields.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
 
@@ -39,6 +40,8 @@ std::optional<std::string> nearest_path(const std::string& key, const std::vecto
 }
 
 [[noreturn]] void fail_unknown(const std::string& key, const std::vector<FieldRow>& rows) {
+  if (const auto* const removed = config::removed_field(key))
+    throw base::Error(base::ExitCode::kConfig, key + ": " + std::string(removed->refused));
   const auto close = nearest_path(key, rows);
   throw base::Error(base::ExitCode::kConfig,
                     "there is no field " + base::in_quotes(key) + (close ? "; did you mean " + *close + "?" : ""));

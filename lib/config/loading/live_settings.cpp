@@ -9,6 +9,7 @@
 #include "base/text/joined.h"
 #include "config/fields/field_table.h"
 #include "config/fields/field_text.h"
+#include "config/fields/removed_fields.h"
 #include "config/loading/assignment.h"
 #include "config/loading/load.h"
 #include "config/writing/free_fields.h"
@@ -35,8 +36,9 @@ bool is_field(const RunConfig& config, std::string_view path) {
   return std::ranges::count(field_table(copy), path, &FieldRow::path) > 0;
 }
 
-// Empty: it may be. Of a path that is no field, the loader has a problem.
+// Empty: it may be. Of a path that never was a field, the loader has a problem.
 std::string why_not_live(const RunConfig& own, std::string_view path) {
+  if (const RemovedField* const removed = removed_field(path)) return std::string(removed->refused);
   if (!is_field(own, path)) return {};
   if (!is_live_field(path)) {
     return fmt::format("cannot be changed while a run trains; these can: {}", live_fields_text());
@@ -82,7 +84,8 @@ LiveConfig with_live_settings(const RunConfig& own, const std::vector<std::strin
   LiveConfig live{own, std::move(loaded.problems)};
   for (const auto& assignment : assignments) {
     const std::string path = assignment.substr(0, assignment.find('='));
-    if (auto why = why_not_live(own, path); !why.empty()) {
+    const bool is_refused = std::ranges::count(live.problems, path, &base::Problem::path) > 0;
+    if (auto why = why_not_live(own, path); !why.empty() && !is_refused) {
       live.problems.push_back({{assignment_origin(assignment), 0, 0}, path, std::move(why)});
     }
   }

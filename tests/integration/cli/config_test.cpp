@@ -191,6 +191,9 @@ TEST_CASE("explain suggests a field for a path that is wrong in any of its parts
   const Finished far = run_esper({"config", "explain", kReference, std::string(5000, 'x')});
   CHECK_THAT(far.err, ContainsSubstring("there is no field \"xxx") && !ContainsSubstring("did you mean"));
   CHECK(far.err.size() < 200);
+  const Finished removed = run_esper({"config", "explain", kReference, "policy.reports.retention"});
+  CHECK(removed.exit_code == 2);
+  CHECK_THAT(removed.err, ContainsSubstring("policy.reports.retention: was removed"));
 }
 
 TEST_CASE("explain marks a value that was fitted to other fields") {

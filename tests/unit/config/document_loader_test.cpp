@@ -63,7 +63,7 @@ TEST_CASE(
     "a field that was removed is refused with its place and the reason, and ignored in a run of an earlier version") {
   const std::string text = "policy:\n  reports: {retention: 6h, window_epochs: 2}\n";
   CHECK_THAT(problem_of(text), StartsWith("f:2:13: policy.reports.retention: was removed, as it had no effect") &&
-                                   ContainsSubstring("remove this line"));
+                                   ContainsSubstring("leave it out"));
   const auto set = read_run_config_text("seed: 1\n", "f", {"policy.reports.retention=6h"});
   REQUIRE(set.problems.size() == 1);
   CHECK_THAT(to_string(set.problems[0]), ContainsSubstring("policy.reports.retention: was removed"));

@@ -52,6 +52,16 @@ TEST_CASE("a field that is part of the step is refused with those that are not, 
   CHECK(all.find("training.optimizer.lr: must be ") != std::string::npos);
 }
 
+TEST_CASE("a field that this version no longer has is refused once, with whatever value") {
+  for (const char* assignment : {"policy.reports.retention=24h", "policy.reports.retention=6h",
+                                 "step.compile.cache_dir=", "step.compile.cache_dir=/tmp/programs"}) {
+    INFO(assignment);
+    const auto problems = problems_of({}, {assignment});
+    REQUIRE(problems.size() == 1);
+    CHECK(problems.front().find(assignment) != std::string::npos);
+  }
+}
+
 TEST_CASE("epochs change where nothing is planned with them") {
   RunConfig own;
   own.growth.enabled = false;

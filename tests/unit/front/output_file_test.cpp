@@ -1,5 +1,6 @@
 #include "esper/drill/output_file.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -7,6 +8,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/descriptor.h"
 #include "support/files.h"
 #include "support/temporary_folder.h"
 
@@ -16,18 +18,29 @@ using nlohmann::ordered_json;
 
 namespace {
 
+// While it lives standard output goes to the file.
+class OutputToFile {
+ public:
+  explicit OutputToFile(const std::string& path) : own_(::dup(STDOUT_FILENO)) {
+    std::fflush(stdout);
+    const base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    REQUIRE(file.is_open());
+    ::dup2(file.number(), STDOUT_FILENO);
+  }
+  ~OutputToFile() { ::dup2(own_.number(), STDOUT_FILENO); }
+  OutputToFile(const OutputToFile&) = delete;
+
+ private:
+  base::Descriptor own_;
+};
+
 // What goes to standard output during the call.
 std::string printed_by(const TemporaryFolder& folder, auto&& call) {
   const std::string path = folder / "printed";
-  std::FILE* const file = std::fopen(path.c_str(), "w");
-  REQUIRE(file != nullptr);
-  std::fflush(stdout);
-  const int own = ::dup(STDOUT_FILENO);
-  ::dup2(::fileno(file), STDOUT_FILENO);
-  call();
-  ::dup2(own, STDOUT_FILENO);
-  ::close(own);
-  std::fclose(file);
+  {
+    const OutputToFile redirected(path);
+    call();
+  }
   return read_text(path);
 }
 

@@ -1,8 +1,11 @@
 #include "program/cache/change_lock.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
 #include <future>
+#include <memory>
 
+#include "base/clock.h"
 #include "support/faults/faulty_file_system.h"
 #include "support/patience.h"
 
