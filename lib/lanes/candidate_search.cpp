@@ -212,7 +212,10 @@ std::optional<Lane> CandidateSearch::take_shared(StepShape& shape, Batch microba
 std::optional<Lane> CandidateSearch::load(StepShape& shape, const Variant& variant, Batch microbatches,
                                           Absence absence) {
   program::PackageCache& cache = context_.services.compile_service->cache();
-  if (cache.quarantine_reason(variant.key, program::EntryFault::kWrong)) return std::nullopt;
+  if (const auto wrong = cache.quarantine_reason(variant.key, program::EntryFault::kWrong)) {
+    failures_.report_not_tried(config::Lane::kCompiled, "it was found to be wrong while it was compiled: " + *wrong);
+    return std::nullopt;
+  }
   auto cached = load_cached(context_, failures_, shape.to_compile(), variant.key, microbatches, absence);
   if (!cached) return std::nullopt;
   shape.search.recipe = variant.recipe;

@@ -16,8 +16,8 @@ KnownStep known_step(StepShape& shape) {
   KnownStep step{shape.name, *shape.program};
   // A candidate in a trial has agreed with eager.
   const Lane* const tried = shape.is(StateId::kTrialling) ? shape.candidate() : nullptr;
-  const bool is_slower_than_eager = !shape.incumbent && (tried == nullptr || !tried->key().empty());
-  step.replay_agreed = shape.replay_agrees && !is_slower_than_eager;
+  const bool runs_in_eager = !shape.incumbent && (tried == nullptr || !tried->key().empty());
+  step.replay_agreed = shape.replay_agrees && !runs_in_eager;
   const Lane* const compiled = shape.runs_compiled() ? &*shape.incumbent : tried;
   if (compiled != nullptr && !compiled->key().empty()) {
     const bool full = shape.search.in_full.contains(shape.search.recipe) || shape.is_member();

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace esper::program {
 namespace {
 
 constexpr double kWholeNumberTolerance = 0.02;
 
-// As AdamW adds it to the root: so elements without a gradient are compared by their weight decay.
+// As AdamW adds it to the root by default: so elements without a gradient are compared by their weight decay.
 constexpr double kLeastDivisor = 1e-8;
 
 double length_of(const at::Tensor& tensor) { return at::linalg_vector_norm(tensor).item<double>(); }
@@ -55,16 +56,23 @@ Distance distance_where_finite(const at::Tensor& before, const at::Tensor& expec
                   at::where(finite, actual, none), rounding);
 }
 
-// In float64, times what the update was divided by.
-at::Tensor undivided(const at::Tensor& values, const at::Tensor& squares) {
-  const at::Tensor exact = values.to(torch::kFloat64);
-  return squares.defined() ? exact.mul(squares.to(torch::kFloat64).sqrt().add(kLeastDivisor)) : exact;
+// What the tensor's update was divided by, in float64; undefined: by nothing.
+at::Tensor divisor_of(const Tracked& item) {
+  if (!item.squares.defined()) return {};
+  return item.squares.to(torch::kFloat64, /*non_blocking=*/false, /*copy=*/true).sqrt_().add_(kLeastDivisor);
 }
 
-Distance distance(const at::Tensor& before, const at::Tensor& expected, const at::Tensor& actual,
-                  const at::Tensor& squares) {
+// In float64.
+at::Tensor multiplied(const at::Tensor& values, const at::Tensor& divisor) {
+  if (!divisor.defined()) return values.to(torch::kFloat64);
+  return values.to(torch::kFloat64, /*non_blocking=*/false, /*copy=*/true).mul_(divisor);
+}
+
+Distance distance(const Tracked& item, const at::Tensor& before, const at::Tensor& expected, const at::Tensor& actual) {
+  const at::Tensor divisor = divisor_of(item);
+  const at::Tensor from = multiplied(before, divisor), a = multiplied(expected, divisor),
+                   b = multiplied(actual, divisor);
   const double rounding = rounding_of(before.scalar_type());
-  const at::Tensor from = undivided(before, squares), a = undivided(expected, squares), b = undivided(actual, squares);
   const Distance found = distance(from, a, b, rounding);
   return std::isfinite(found.difference) ? found : distance_where_finite(from, a, b, rounding);
 }
@@ -75,8 +83,8 @@ double change_of(const std::string& kind, const std::vector<Tracked>& tracked, c
   double squares = 0;
   for (std::size_t i = 0; i < tracked.size(); ++i) {
     if (tracked[i].kind != kind) continue;
-    const at::Tensor from = undivided(before[i], tracked[i].squares), to = undivided(expected[i], tracked[i].squares);
-    squares += std::pow(length_of(to.sub(from)), 2);
+    const at::Tensor divisor = divisor_of(tracked[i]);
+    squares += std::pow(length_of(multiplied(expected[i], divisor).sub(multiplied(before[i], divisor))), 2);
   }
   return std::sqrt(squares);
 }
@@ -91,14 +99,21 @@ Tolerance tolerance_of(c10::ScalarType compute_type) {
 std::optional<Difference> first_difference(const std::vector<Tracked>& tracked, const std::vector<at::Tensor>& before,
                                            const std::vector<at::Tensor>& expected,
                                            const std::vector<at::Tensor>& actual, Tolerance tolerance) {
+  std::map<std::string, double> changes;  // by kind
+  const auto change_of_kind = [&](const std::string& kind) {
+    if (kind.empty()) return 0.0;
+    const auto [known, is_new] = changes.try_emplace(kind);
+    if (is_new) known->second = change_of(kind, tracked, before, expected);
+    return known->second;
+  };
   for (std::size_t i = 0; i < tracked.size(); ++i) {
     const Tracked& item = tracked[i];
     const bool is_whole = !expected[i].is_floating_point();
     const double limit = is_whole ? kWholeNumberTolerance : tolerance.ratio;
     if (is_whole && distance_of_whole(expected[i], actual[i]) <= tolerance.ties) continue;
-    const Distance found = distance(before[i], expected[i], actual[i], item.squares);
+    const Distance found = distance(item, before[i], expected[i], actual[i]);
     if (found.ratio() <= limit) continue;
-    const double of_kind = item.kind.empty() ? 0 : change_of(item.kind, tracked, before, expected);
+    const double of_kind = change_of_kind(item.kind);
     if (std::isfinite(of_kind) && found.difference <= limit * found.change + tolerance.rounding * of_kind) continue;
     return Difference{item.name, found.ratio(), limit};
   }

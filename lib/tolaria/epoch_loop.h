@@ -7,7 +7,8 @@
 namespace esper::tolaria {
 
 // Trains, validates, grows, saves and reports until the last epoch or a reason to stop. The state is saved on return
-// of kDone, kEarlyStopped and kInterrupted; else the run can be resumed from its newest checkpoint.
+// of kDone, kEarlyStopped and kInterrupted, but for an interrupted one that is not finite; else the run can be resumed
+// from its newest checkpoint.
 RunOutcome run_epochs(Run& run);
 
 }  // namespace esper::tolaria

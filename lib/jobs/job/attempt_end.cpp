@@ -32,9 +32,9 @@ constexpr auto kMeanings =
                std::pair{ExitCode::kPolicy, "policy error"},
                std::pair{ExitCode::kBug, "a bug of Esper"},
                std::pair{ExitCode::kTryAgain, "try again later"},
-               std::pair{ExitCode::kHungUp, "saved and stopped by SIGHUP"},
-               std::pair{ExitCode::kInterrupted, "saved and stopped by SIGINT"},
-               std::pair{ExitCode::kTerminated, "saved and stopped by SIGTERM"}};
+               std::pair{ExitCode::kHungUp, "stopped by SIGHUP"},
+               std::pair{ExitCode::kInterrupted, "stopped by SIGINT"},
+               std::pair{ExitCode::kTerminated, "stopped by SIGTERM"}};
 
 // It would have gone on by itself: what ended it came from outside, or may pass.
 bool is_interruption(const AttemptEnd& end) {

@@ -33,6 +33,7 @@ CompileRequest RequestQueue::start_next() {
 
 void RequestQueue::finish(CompileOutcome outcome) {
   running_.clear();
+  if (std::exchange(abandoned_, false)) outcome.failure = CompileFailure::kCancelled;
   outcomes_.push_back(std::move(outcome));
 }
 

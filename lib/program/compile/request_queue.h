@@ -23,7 +23,7 @@ class RequestQueue {
   CompileRequest start_next();
   // cancel() was called for the one that runs.
   bool is_abandoned() const { return abandoned_; }
-  // Of the one that runs.
+  // Of the one that runs. kCancelled where it is abandoned, whatever came of it: the cache has what was compiled.
   void finish(CompileOutcome outcome);
 
   // The oldest outcome of that key, once.

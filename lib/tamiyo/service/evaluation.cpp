@@ -134,17 +134,6 @@ std::vector<AdaptationCommand> take_held(Change change, leyline::Decision& decis
   return change == Change::kHoldGrowth ? take_growth(decision) : std::vector<AdaptationCommand>();
 }
 
-// What the commands are for: as Observation::held_back has it.
-std::vector<std::string> held_targets(const std::vector<AdaptationCommand>& commands) {
-  std::vector<std::string> targets;
-  for (const auto& command : commands) {
-    const bool names_slot = is_germination(command) || command.target_seed_id.empty();
-    const std::string& target = names_slot ? command.seed_operation->slot : command.target_seed_id;
-    if (std::ranges::count(targets, target) == 0) targets.push_back(target);
-  }
-  return targets;
-}
-
 // Returns what is held back for it.
 std::vector<std::string> apply_change(const RiskAssessment& risk, Evaluation& result) {
   auto& decision = result.answer.decision;
@@ -156,7 +145,7 @@ std::vector<std::string> apply_change(const RiskAssessment& risk, Evaluation& re
     result.events.push_back(event("pause_triggered"_event, Level::kWarning,
                                   {{"reason", std::string(risk.reason)}, {"commands", std::to_string(held.size())}}));
   }
-  return held_targets(held);
+  return targets_of(held);
 }
 
 void update_conservative_mode(const RiskAssessment& risk, AnswerKind kind, ServiceState& state,
@@ -195,6 +184,16 @@ std::string reason_of(AnswerKind kind, const RiskAssessment& risk) {
 
 }  // namespace
 
+std::vector<std::string> targets_of(const std::vector<AdaptationCommand>& commands) {
+  std::vector<std::string> targets;
+  for (const auto& command : commands) {
+    const bool names_slot = is_germination(command) || command.target_seed_id.empty();
+    const std::string& target = names_slot ? command.seed_operation->slot : command.target_seed_id;
+    if (std::ranges::count(targets, target) == 0) targets.push_back(target);
+  }
+  return targets;
+}
+
 bool may_ask(ServiceState& state, const ServiceSettings& settings, base::Duration now,
              std::vector<TelemetryEvent>& events) {
   const auto before = state.breaker.state;
@@ -207,6 +206,7 @@ Evaluation evaluate(EvaluationInputs inputs, ServiceState& state, const ServiceS
   Evaluation result;
   result.answer = std::move(inputs.answer);
   result.loss_delta = delta_of(inputs.observation.validation_loss, state.last_validation_loss);
+  const bool has_answered = result.answer.kind == AnswerKind::kDecided;
   check_answer(inputs.observation, result);
   count_answer(result.answer.kind, state, settings, inputs.now, result.events);
   const auto risk = assess(risk_inputs_of(inputs, result, state, settings.risk), settings.risk);
@@ -218,7 +218,7 @@ Evaluation evaluate(EvaluationInputs inputs, ServiceState& state, const ServiceS
   result.risk_reason = reason_of(result.answer.kind, risk);
   auto held_back = apply_change(risk, result);
   // A policy that did not answer has not seen yet what was held back of its last decision.
-  if (result.answer.kind == AnswerKind::kDecided) state.held_back = std::move(held_back);
+  if (has_answered) state.held_back = std::move(held_back);
   report_fallbacks(result, result.events);
   update_conservative_mode(risk, result.answer.kind, state, settings, result.events);
   const double loss = inputs.observation.validation_loss;

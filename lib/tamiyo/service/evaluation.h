@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "leyline/command.h"
 #include "leyline/observation.h"
 #include "leyline/telemetry/telemetry_packet.h"
 #include "tamiyo/service/answer.h"
@@ -54,6 +55,9 @@ struct Evaluation {
   std::optional<double> loss_delta;
   std::vector<leyline::TelemetryEvent> events;
 };
+
+// What the commands are for: as Observation::held_back has it.
+std::vector<std::string> targets_of(const std::vector<leyline::AdaptationCommand>& commands);
 
 // Before the policy is asked: whether it may be. Adds what happened to the breaker.
 bool may_ask(ServiceState& state, const ServiceSettings& settings, base::Duration now,

@@ -1,10 +1,13 @@
 #include "tamiyo/service/run_policy.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
 #include "base/text/json_fields.h"
+#include "tamiyo/service/evaluation.h"
 #include "tamiyo/service/log_record.h"
 
 namespace esper::tamiyo {
@@ -43,7 +46,9 @@ ServiceReport RunPolicy::answer_to(Open& open, std::uint32_t carried_out) {
 void RunPolicy::begin(PolicyQuestion question) {
   ESPER_CHECK(!open_, "a policy is asked one question at a time");
   const auto* service = std::get_if<std::unique_ptr<PolicyService>>(&policy_);
-  if (service != nullptr) question.observation.held_back = (*service)->held_back();
+  auto& held_back = question.observation.held_back;
+  if (service != nullptr) held_back = (*service)->held_back();
+  std::ranges::move(std::exchange(dropped_, {}), std::back_inserter(held_back));
   open_ = Open{.question = std::move(question)};
   put(*open_);
 }
@@ -63,6 +68,11 @@ Consulting RunPolicy::finish(std::uint32_t carried_out) {
 
 void RunPolicy::report_rejection(const std::string& command_id) {
   if (auto* service = std::get_if<std::unique_ptr<PolicyService>>(&policy_)) (*service)->report_rejection(command_id);
+}
+
+void RunPolicy::report_dropped(const leyline::Decision& decision) {
+  for (const auto& command : decision.commands) report_rejection(command.command_id);
+  dropped_ = targets_of(decision.commands);
 }
 
 const ConsultationFigures& RunPolicy::figures() const {

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "leyline/command.h"
 #include "tamiyo/service/consultation.h"
 #include "tamiyo/service/policy_question.h"
 #include "tamiyo/service/policy_service.h"
@@ -47,6 +48,8 @@ class RunPolicy {
   void ask_again();
   // The network rejected this command.
   void report_rejection(const std::string& command_id);
+  // Nothing of it is carried out, and nothing was tried: the next question has its commands as held back.
+  void report_dropped(const leyline::Decision& decision);
 
   const ConsultationFigures& figures() const;
   // The state after the last completed answer, with the shadows' under "shadows". Between begin() and finish() that
@@ -74,6 +77,7 @@ class RunPolicy {
   std::variant<std::unique_ptr<Consultation>, std::unique_ptr<PolicyService>> policy_;
   std::vector<Shadow> shadows_;
   std::optional<Open> open_;
+  std::vector<std::string> dropped_;  // for the next question
 };
 
 }  // namespace esper::tamiyo

@@ -19,7 +19,8 @@ class DecisionFile {
   // A line that an earlier process, or an earlier failure, left unfinished is ended first. Throws IoError, EFBIG where
   // the file or the line would exceed its limit (history/growth/decision_log.h); the caller may go on.
   void append(const leyline::DecisionLine& record);
-  // Returns when what was appended is on the disk. Throws IoError; the next call tries again.
+  // Returns when what was appended is on the disk. Throws IoError; the next call tries again, which cannot bring back
+  // what a kernel dropped that had reported the failure.
   void sync();
 
  private:

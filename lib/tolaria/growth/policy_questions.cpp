@@ -57,7 +57,7 @@ std::optional<leyline::Decision> PolicyQuestions::finish(RunProgress& progress, 
 void PolicyQuestions::drop(const leyline::Decision& decision) {
   log_.report_missed(decision);
   if (decision.commands.empty()) return;
-  for (const auto& command : decision.commands) policy_.report_rejection(command.command_id);
+  policy_.report_dropped(decision);
   log_.report(event(
       "pause_triggered"_event, Level::kInfo,
       {{"reason", "the run ends: its last epoch decides"}, {"commands", std::to_string(decision.commands.size())}}));

@@ -66,10 +66,11 @@ bool is_beyond_limit(const Evaluation& evaluation) {
   return bytes > static_cast<std::uint64_t>(limit_mb) << 20U;
 }
 
+// At an epoch's end, whose last step is the one before the run's next.
 std::vector<std::string> suspects(const Evaluation& evaluation, const RunProgress& progress) {
   const auto& network = evaluation.model.network.state();
   const auto growing = kasmina::growing_seeds(network), active = kasmina::active_seeds(network);
-  if (progress.safety.failures(progress.step) > 0) return growing;
+  if (progress.safety.failures(progress.step - 1) > 0) return growing;
   return {active.empty() ? growing.back() : active.back()};
 }
 

@@ -27,7 +27,7 @@ bool Reactions::has_checkpoint_before(std::int64_t step) {
     const auto saved = saver_.checkpoints();
     return std::ranges::any_of(saved, [&](const CheckpointEntry& entry) { return entry.step <= step; });
   };
-  return step == 0 || is_written() || (saver_.finish() && is_written());
+  return step == 0 || is_written() || !saver_.finish() || is_written();
 }
 
 // So that going back costs no more than to that state. Whatever fails, there is an earlier checkpoint.

@@ -40,7 +40,7 @@ class Reactions {
   // So that the run goes on from its newest checkpoint at or before that step, without a further reaction.
   RestartRequest request_restart(std::int64_t step) const { return {made_, step, progress_.epoch + 1, progress_.step}; }
   // Whether the run can be composed anew from there. Where it never saved, from its beginning. Waits for a save that is
-  // on its way, where none that is written will do.
+  // on its way, where none that is written will do; true, too, where that does not end in time.
   bool has_checkpoint_before(std::int64_t step);
   // What its user can do about a run that diverged in this step.
   static std::string_view advice_for(const TrainingFailure& failure);

@@ -203,16 +203,17 @@ std::optional<RunOutcome> RunSafety::restart_before_epoch(const std::string& rea
 void RunSafety::end_epoch(const LossVerdict& verdict, const Measurements& measured,
                           ConservativeMode::Decision decision) {
   using Decision = ConservativeMode::Decision;
+  const std::int64_t last_step = progress_.step - 1;
   record_verdict(progress_.safety, verdict, measured.running.loss, progress_.step);
   if (verdict.kind == Verdict::kSuspect) outbox_.emit(suspect_event(verdict, measured.running.loss, progress_));
   if (!measured.undone.empty()) {
     ++progress_.safety.failed_epochs;
-    emergency_.fail_epoch(progress_.safety.failures(progress_.step), measured.undone);
+    emergency_.fail_epoch(progress_.safety.failures(last_step), measured.undone);
   } else if (verdict.kind == Verdict::kGood) {
     progress_.safety.end_epoch(progress_.step);
     emergency_.end_good_epoch(decision == Decision::kMissing ? EmergencyLevel::kConservative : EmergencyLevel::kNone);
   }
-  conservative_mode_.follow(decision, progress_.safety.failures(progress_.step));
+  conservative_mode_.follow(decision, progress_.safety.failures(last_step));
   good_state_.take_snapshot();
 }
 

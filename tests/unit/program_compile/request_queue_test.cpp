@@ -84,6 +84,18 @@ TEST_CASE("an outcome that nobody took before it was cancelled is not that of a 
   CHECK(queue.take("b"));
 }
 
+TEST_CASE("what comes of a request that was cancelled while it ran is cancelled, too") {
+  RequestQueue queue;
+  queue.submit(request_of("a"));
+  const auto running = queue.start_next();
+  queue.cancel("a");
+  queue.finish(failed_outcome(running, CompileFailure::kTimeout, "the machine was busy"));
+  queue.submit(request_of("a"));
+  CHECK(queue.take("a")->failure == CompileFailure::kCancelled);
+  queue.finish(outcome_of(queue.start_next()));
+  CHECK_FALSE(queue.take("a")->failure);
+}
+
 TEST_CASE("of several outcomes of one key the oldest comes first, also while the key is compiled again") {
   RequestQueue queue;
   queue.submit(request_of("a"));

@@ -6,6 +6,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "kasmina/network/network_seeds.h"
 #include "support/run_fixture.h"
@@ -114,8 +116,10 @@ TEST_CASE("a policy that is busy with an earlier question was not asked: its ans
 
 TEST_CASE("what is decided as the run ends begins nothing: its commands are counted, and observed no further") {
   Asked asked(quiet());
+  std::vector<std::vector<std::string>> heard;
   auto service = std::make_unique<tamiyo::PolicyService>(
-      std::make_unique<tamiyo::Consultation>(scripted([](const Observation& seen) {
+      std::make_unique<tamiyo::Consultation>(scripted([&heard](const Observation& seen) {
+                                               heard.push_back(seen.held_back);
                                                Decision decision = germinates(seen);
                                                if (seen.current_epoch == 2) decision.commands.clear();
                                                decision.warnings = {"no slot is free"};
@@ -139,6 +143,9 @@ TEST_CASE("what is decided as the run ends begins nothing: its commands are coun
   CHECK_FALSE(asked.decide(2, IfDecided::kDrop));  // it asks for nothing, so nothing is held back
   CHECK(asked.count("pause_triggered") == 1);
   CHECK(asked.count("tamiyo.order_missed") == 2);
+  asked.decide(3);
+  const std::string slot = germination(asked.after(1)).seed_operation->slot;
+  CHECK(heard == std::vector<std::vector<std::string>>{{}, {slot}, {}});
 }
 
 TEST_CASE("a question has the times of the last epoch's end at which the policy was asked, or answered") {

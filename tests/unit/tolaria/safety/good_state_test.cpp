@@ -256,14 +256,14 @@ TEST_CASE(
   std::vector<std::string> expected = {"seed-0001@4"};
   bool knows_of_later = false;
   SECTION("an epoch") {}
-  SECTION("an epoch, while the journal has a failure of a later one") { knows_of_later = true; }
+  SECTION("an epoch, while the journal has a failure in the first step after it") { knows_of_later = true; }
   SECTION("two epochs in a row") {
     spoilt.emplace_back("host");
     expected.emplace_back("seed-0002@5");
   }
   it.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
     if (knows_of_later && packet.packet_id == epoch_packet(3))
-      it.progress.safety.apply({1, tolaria::Reaction::kLowerRate, 1'000'000, 0.5});
+      it.progress.safety.apply({1, tolaria::Reaction::kLowerRate, 4 * it.facts.steps_per_epoch(), 0.5});
     for (std::size_t i = 0; i < spoilt.size(); ++i) {
       if (packet.packet_id == epoch_packet(3 + static_cast<int>(i))) spoil(it, spoilt[i], kNaN);
     }
