@@ -6,7 +6,7 @@
 #
 # HOT and UNIT decide what a build costs (docs/decisions/0018-build-time.md):
 # - HOT is for rooms with code that runs for each step, sample or byte: they are optimized as the build type says. All
-#   others and the front are compiled with -O1, tests with -O0.
+#   others, the front and the tests are compiled with -O1.
 # - UNIT is how many files are compiled at once. As many as leave a changed file rebuilt and linked in 15 s.
 #   Names in anonymous namespaces must differ within a room for it.
 
@@ -93,11 +93,6 @@ function(esper_not_hot target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
 endfunction()
 
-# For the files of tests, which are compiled more often than they run.
-function(esper_not_optimized target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O0>)
-endfunction()
-
 # esper_use_torch(TARGET PCH): the precompiled header is the one whose optimization the target has.
 function(esper_use_torch target pch)
   target_link_libraries(${target} PUBLIC torch::cpu)
@@ -151,7 +146,7 @@ function(esper_as_test target deps)
   target_link_libraries(${target} PRIVATE ${deps} esper_options)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(${target} PRIVATE ESPER_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ESPER_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  esper_not_optimized(${target})
+  esper_not_hot(${target})
 endfunction()
 
 # esper_test_support(run_support SOURCES ... DEPS leyline): what several programs of tests share, for their LIBS.
@@ -160,7 +155,7 @@ function(esper_test_support name)
   add_library(${name} STATIC ${ARG_SOURCES})
   esper_as_test(${name} "${ARG_DEPS}")
   target_link_libraries(${name} PRIVATE Catch2::Catch2)
-  target_precompile_headers(${name} REUSE_FROM esper_test_plain_pch)
+  target_precompile_headers(${name} REUSE_FROM esper_plain_pch)
 endfunction()
 
 # esper_test(unit_kasmina [TORCH] LABEL unit [UNIT 8] SOURCES ... DEPS kasmina leyline): one Catch2 program, one ctest entry.
@@ -177,9 +172,9 @@ function(esper_test name)
   if(ARG_TORCH)
     target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/torch_seed.cpp)
     target_link_libraries(${name} PRIVATE torch::cpu)
-    esper_program_with_pch(${name} esper_test_torch_pch)
+    esper_program_with_pch(${name} esper_torch_pch)
   else()
-    esper_program_with_pch(${name} esper_test_plain_pch)
+    esper_program_with_pch(${name} esper_plain_pch)
   endif()
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS} --min-duration 5)
   # Only what hangs takes so long: the slowest takes a tenth of it on an idle machine, and machines may be busy.

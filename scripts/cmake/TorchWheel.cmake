@@ -1,7 +1,7 @@
 # libtorch out of the torch wheel, as imported targets. find_package(Torch) is not used: with a CUDA wheel it wants a
 # toolkit, and it breaks under CMAKE_CXX_STANDARD 20 with CMake 3.25.
 #   in : ESPER_TORCH (cache or environment; .../site-packages/torch), else .esper/python
-#   out: torch::cpu, the precompiled headers esper_torch_pch, esper_hot_torch_pch and esper_test_torch_pch, and torch::cuda where CUDA headers are found (ESPER_HAS_CUDA)
+#   out: torch::cpu, the precompiled headers esper_torch_pch and esper_hot_torch_pch, and torch::cuda where CUDA headers are found (ESPER_HAS_CUDA)
 set(ESPER_TORCH "$ENV{ESPER_TORCH}" CACHE PATH "the torch package's folder; empty: the private environment's")
 if(NOT ESPER_TORCH)
   file(GLOB found ${PROJECT_SOURCE_DIR}/.esper/python/lib/python3*/site-packages/torch)
@@ -29,16 +29,15 @@ esper_import(torch::c10 ${ESPER_TORCH}/lib/libc10.so)
 esper_import(torch::cpu ${ESPER_TORCH}/lib/libtorch_cpu.so LINKS torch::c10 INCLUDES ${include_dirs}
   DEFINES USE_DISTRIBUTED USE_C10D_GLOO)
 
-# The precompiled headers of the files that see torch: they turn 8 s a file into under 3 s. There are three, since functions of
+# The precompiled headers of the files that see torch: they turn 8 s a file into under 3 s. There are two, since functions of
 # a precompiled header are optimized as it was: with -O3 in it, what is compiled with -O1 takes a third longer.
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/torch_pch.cpp CONTENT "// Carries the precompiled header that the torch-using targets share.\n")
-foreach(pch esper_torch_pch esper_hot_torch_pch esper_test_torch_pch)
+foreach(pch esper_torch_pch esper_hot_torch_pch)
   add_library(${pch} OBJECT ${PROJECT_BINARY_DIR}/torch_pch.cpp)
   target_link_libraries(${pch} PRIVATE torch::cpu esper_options)
   target_precompile_headers(${pch} PRIVATE <torch/types.h> <string> <vector> <map> <functional> <optional>)
 endforeach()
 esper_not_hot(esper_torch_pch)
-esper_not_optimized(esper_test_torch_pch)
 
 # CUDA headers come from the environment's packages, which match the wheel's libraries, else from the toolkit; nvcc is not needed.
 set(ESPER_HAS_CUDA OFF)
