@@ -15,6 +15,8 @@ using tolaria::Reactions;
 namespace {
 
 struct ReactingRun {
+  explicit ReactingRun(const config::RunConfig& config = small_config()) : it(config) {}
+
   SmallRun it;
   Emergency emergency{it.facts.config.safety.emergency, it.facts.clock, it.outbox};
   GoodState good_state{it.evaluation, it.progress, it.outbox, emergency, GoodState::TakesSnapshots::kAlways};
@@ -39,6 +41,17 @@ TEST_CASE("a checkpoint that is still being written counts as one to go back to"
   CHECK(run.reactions.has_checkpoint_before(6));
   CHECK_FALSE(run.reactions.has_checkpoint_before(5));
   disk.join();
+}
+
+TEST_CASE("a checkpoint whose save does not end in time is not taken for missing") {
+  auto config = small_config();
+  config.safety.save_deadline = std::chrono::milliseconds(50);
+  ReactingRun run(config);
+  run.it.progress.step = 6;
+  run.it.files.hold_calls();
+  run.it.saver.save();
+  CHECK(run.reactions.has_checkpoint_before(6));
+  run.it.files.release_calls();
 }
 
 }  // namespace esper::test::reactions_test
