@@ -5,9 +5,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/interrupt.h"
 #include "base/signal_point.h"
 #include "base/text/standard_output.h"
@@ -15,6 +17,7 @@
 #include "engine/commands.h"
 #include "engine/composition.h"
 #include "engine/end_in_time.h"
+#include "engine/known_error.h"
 #include "engine/start_run.h"
 #include "engine/train_report.h"
 #include "engine/training_setup.h"
@@ -60,7 +63,33 @@ int dry_run(const TrainingSetup& setup, const TrainRequest& request) {
   return 0;
 }
 
-tolaria::RunOutcome run_epochs(Composition& composition, const OpenRun& open) {
+ordered_json summary_of(Composition& composition, const tolaria::RunOutcome& outcome, const OpenRun& open,
+                        const std::string& esper) {
+  const tolaria::Run& run = composition.run();
+  auto summary = tolaria::summarize(run, outcome, open.folder.path);
+  summary["ledger"] = tolaria::summarize_ledger(run.ledger, run.facts.clock);
+  summary["telemetry"] = composition.telemetry_counts();
+  summary["version"] = esper;
+  return summary;
+}
+
+// The summary of a run that ends with this error, which its caller reports with the run's folder.
+[[noreturn]] void fail(Composition& composition, const OpenRun& open, const std::exception& error,
+                       const std::string& esper) {
+  const auto known = known_error(error);
+  const std::string reason = known ? known->what() : error.what();
+  const base::ExitCode code = known ? known->code() : base::ExitCode::kBug;
+  const tolaria::RunOutcome outcome{tolaria::RunOutcome::Kind::kFailed, 0, reason, {}, code};
+  try {
+    publish_summary(open.files, open.folder, summary_of(composition, outcome, open, esper));
+  } catch (const std::exception& problem) {
+    nissa::log::warning(std::string("no summary.json: ") + problem.what());
+  }
+  if (!known || dynamic_cast<const base::ConfigError*>(&error) != nullptr) throw;
+  throw base::Error(code, reason + "\nrun folder: " + open.folder.path);
+}
+
+tolaria::RunOutcome run_epochs(Composition& composition, const OpenRun& open, const std::string& esper) {
   try {
     tolaria::LiveChanges changes(open.files, open.folder.path, composition.changeable());
     composition.run().changes = &changes;
@@ -69,7 +98,7 @@ tolaria::RunOutcome run_epochs(Composition& composition, const OpenRun& open) {
     composition.abandon(error);  // saves what can be saved, which has deadlines of its own
     end_in_time(composition.run().facts.config, error);
     publish_trace(open.files, open.folder, composition.run().ledger);
-    throw;
+    fail(composition, open, error, esper);
   }
 }
 
@@ -106,25 +135,20 @@ FinishedRun train(const TrainRequest& request, TrainingSetup& setup, const OpenR
   RestartState restart;
   std::optional<device::KernelTrace> kernels;
   if (request.trace) composed->run().records.kernel_trace = &kernels.emplace(setup.device);
-  auto outcome = run_epochs(*composed, open);
+  auto outcome = run_epochs(*composed, open, request.esper);
   while (outcome.restart && base::Interrupt::requested() == 0) {
     composed = restart_run(request, setup, open, std::move(composed), outcome, restart);
     if (kernels) composed->run().records.kernel_trace = &*kernels;
-    outcome = run_epochs(*composed, open);
+    outcome = run_epochs(*composed, open, request.esper);
   }
   if (outcome.restart) outcome = interrupted_on_the_way();
   end_in_time(setup.config, static_cast<int>(tolaria::exit_code_of(outcome)),
               "the run in " + open.folder.path + " is over");
   name_bundle(open, outcome);
-  Composition& composition = *composed;
-  const tolaria::Run& run = composition.run();
-  auto summary = tolaria::summarize(run, outcome, open.folder.path);
-  composition.finish(outcome);
+  composed->finish(outcome);
   if (kernels) publish_kernel_trace(open.files, open.folder, *kernels);
-  publish_trace(open.files, open.folder, run.ledger);
-  summary["ledger"] = tolaria::summarize_ledger(run.ledger, run.facts.clock);
-  summary["telemetry"] = composition.telemetry_counts();
-  summary["version"] = request.esper;
+  publish_trace(open.files, open.folder, composed->run().ledger);
+  auto summary = summary_of(*composed, outcome, open, request.esper);
   publish_summary(open.files, open.folder, summary);
   return {outcome, std::move(summary), std::move(composed)};
 }

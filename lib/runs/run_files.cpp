@@ -19,7 +19,7 @@ std::optional<RunState> state_of(const std::string& status) {
   if (status == "done" || status == "early_stopped") return RunState::kFinished;
   if (status == "interrupted" || status == "halted") return RunState::kInterrupted;
   if (status == "diverged") return RunState::kDiverged;
-  if (status == "not_saved" || status == "out_of_memory") return RunState::kFailed;
+  if (status == "not_saved" || status == "out_of_memory" || status == "failed") return RunState::kFailed;
   return std::nullopt;
 }
 

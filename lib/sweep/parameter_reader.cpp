@@ -11,6 +11,7 @@
 #include "base/text/printable.h"
 #include "config/fields/field_rows.h"
 #include "config/fields/field_text.h"
+#include "config/fields/removed_fields.h"
 #include "config/loading/read_value.h"
 
 namespace esper::sweep {
@@ -99,6 +100,7 @@ const FieldRow* ParameterReader::row_of(const YamlEntry& entry) {
     report(entry.place, path_of(entry.key), std::move(text));
     return nullptr;
   };
+  if (const auto* const removed = config::removed_field(entry.key)) return refuse(std::string(removed->refused));
   const auto found = rows_.find(entry.key);
   if (found == rows_.end()) {
     std::vector<std::string> known, same_end;

@@ -27,6 +27,8 @@ const char* status_of(Outcome kind) {
       return "out_of_memory";
     case Outcome::kHalted:
       return "halted";
+    case Outcome::kFailed:
+      return "failed";
     case Outcome::kRestart:
     case Outcome::kNotSaved:
       break;

@@ -9,6 +9,7 @@
 #include "base/text/printable.h"
 #include "config/fields/field_table.h"
 #include "config/fields/field_text.h"
+#include "config/fields/removed_fields.h"
 #include "config/loading/assignment.h"
 #include "config/loading/read_value.h"
 #include "esper/run_options.h"
@@ -52,6 +53,8 @@ const config::YamlNode* node_at(const config::YamlNode& root, std::string_view p
 // "training.optimizer.lr=1e-2" -> 0.01, as the field's type has it.
 FieldWanted field_wanted(const std::string& assignment) {
   const std::string key = assignment.substr(0, assignment.find('='));
+  if (const auto* const removed = config::removed_field(key))
+    throw base::Error(base::ExitCode::kConfig, "--config-key: " + key + ": " + std::string(removed->refused));
   config::RunConfig config;
   const auto rows = config::field_table(config);
   const auto row = std::ranges::find(rows, key, &config::FieldRow::path);

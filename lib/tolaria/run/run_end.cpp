@@ -86,10 +86,9 @@ RunOutcome RunEnd::interrupted() {
     return {End::kInterrupted, signal, fmt::format("interrupted by signal {} after saving", signal)};
   const auto& failure = saver_.failure();
   if (failure && failure->not_finite) return left_at_newest_checkpoint(signal, failure->problem);
-  const std::string reason = failure ? ": " + failure->problem : "";
-  return {
-      End::kNotSaved, signal,
-      "interrupted, and the state could not be saved" + reason + "; esper train --resume goes on from an earlier one"};
+  return {End::kNotSaved, signal,
+          fmt::format("interrupted, and the state could not be saved{}; esper train --resume goes on from {}",
+                      failure ? ": " + failure->problem : "", newest_place())};
 }
 
 RunOutcome RunEnd::interrupted_in_bad_state(const std::string& problem) {
@@ -99,14 +98,17 @@ RunOutcome RunEnd::interrupted_in_bad_state(const std::string& problem) {
           "interrupted, and a save did not end in time; esper train --resume goes on from the newest checkpoint"};
 }
 
+std::string RunEnd::newest_place() const {
+  const auto saved = saver_.checkpoints();
+  return saved.empty() ? "the beginning" : "checkpoint " + saved.back().name();
+}
+
 // All that was handed over is written.
 RunOutcome RunEnd::left_at_newest_checkpoint(int signal, const std::string& problem) const {
-  const auto saved = saver_.checkpoints();
-  const std::string place = saved.empty() ? "the beginning" : "checkpoint " + saved.back().name();
   return {End::kInterrupted, signal,
           fmt::format("interrupted by signal {}; its present state is of no use, and not saved ({}): "
                       "esper train --resume goes on from {}",
-                      signal, problem, place)};
+                      signal, problem, newest_place())};
 }
 
 RunOutcome RunEnd::halted(const std::string& reason) {

@@ -46,6 +46,7 @@ class RunEnd {
  private:
   RunOutcome not_saved();
   int report_signal();
+  std::string newest_place() const;
   RunOutcome left_at_newest_checkpoint(int signal, const std::string& problem) const;
   bool stops_after(std::uint32_t epochs_without_better) const;
 

@@ -23,6 +23,8 @@ base::ExitCode exit_code_of(const RunOutcome& outcome) {
     case Kind::kNotSaved:
     case Kind::kOutOfMemory:
       return ExitCode::kResources;
+    case Kind::kFailed:
+      return outcome.error;
   }
   return ExitCode::kBug;
 }

@@ -32,10 +32,12 @@ struct RunOutcome {
     kOutOfMemory,  // and smaller microbatches cannot help
     kHalted,       // an emergency; the state is saved
     kRestart,
+    kFailed,  // with an error
   } kind = Kind::kDone;
-  int signal = 0;                              // kInterrupted
-  std::string reason;                          // as text; empty for kDone
-  std::optional<RestartRequest> restart = {};  // kRestart
+  int signal = 0;                               // kInterrupted
+  std::string reason;                           // as text; empty for kDone
+  std::optional<RestartRequest> restart = {};   // kRestart
+  base::ExitCode error = base::ExitCode::kBug;  // kFailed
 };
 
 // kRestart where nothing restarts the run: it diverged.

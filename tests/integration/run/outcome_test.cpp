@@ -62,6 +62,23 @@ Words without_room_to_save(const std::string& config, const fs::path& run, const
 
 }  // namespace
 
+TEST_CASE("a run whose data cannot be read any more names its folder, and its summary says that it failed") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  const fs::path run = room.run("run");
+  const Finished failed = run_program(train_command(config, run), {"ESPER_FAULTS=data.batch@20"});
+  INFO(failed.err);
+  CHECK(failed.exit_code == 3);
+  CHECK_THAT(failed.err, ContainsSubstring("fault point data.batch\nrun folder: " + run.string()));
+  const json summary = json::parse(contents_of(run / "summary.json"));
+  CHECK(summary["status"] == "failed");
+  CHECK(summary["exit_code"] == 3);
+  CHECK_THAT(summary["reason"].get<std::string>(), ContainsSubstring("data.batch"));
+  CHECK(summary["checkpoints"].size() == checkpoints_of(run).size());
+  CHECK(resume(run).exit_code == 0);
+  CHECK(json::parse(contents_of(run / "summary.json"))["status"] == "done");
+}
+
 TEST_CASE("a run that diverges exits 4, says so, and keeps its last good state") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
@@ -117,7 +134,8 @@ TEST_CASE("a signal does not hide that the state could not be saved") {
   const Finished finished = program.wait();
   INFO(finished.out << finished.err);
   CHECK(finished.exit_code == 6);
-  CHECK_THAT(finished.err, ContainsSubstring("the state could not be saved"));
+  CHECK_THAT(finished.err, ContainsSubstring("the state could not be saved") &&
+                               ContainsSubstring("esper train --resume goes on from the beginning"));
   CHECK(json_of(finished)["status"] == "not_saved");
 }
 

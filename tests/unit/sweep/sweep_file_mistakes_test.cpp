@@ -108,6 +108,7 @@ TEST_CASE("bad values of a parameter are reported at their place") {
         "4:12: parameters.epochs.value: unknown key; did you mean values? Known here: values, or min, max and scale");
   CHECK(grid("base_channels: [1]") ==
         "4:3: parameters.base_channels: no field of the run file; did you mean host.base_channels?");
+  CHECK(grid("policy.reports.retention: [24h]").starts_with("4:3: parameters.policy.reports.retention: was removed"));
   CHECK(grid("extends: [a.yaml]").starts_with("4:3: parameters.extends: no field of the run file"));
   CHECK(grid("seed: [1, 2]").starts_with("4:3: parameters.seed: seeds repeat a configuration and are none"));
   CHECK(grid("name: [a]").starts_with("4:3: parameters.name: changes nothing in a run"));
