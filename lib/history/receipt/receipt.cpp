@@ -149,7 +149,7 @@ std::optional<double> points_of(std::optional<double> accuracy) {
   return accuracy ? std::optional(100 * *accuracy) : std::nullopt;
 }
 
-// Where its records are missing: the first epoch that told of it, if one before that did not.
+// Where its records are missing: the first epoch whose telemetry has it, where there is telemetry from before it.
 std::optional<std::uint32_t> birth_epoch(const Receipt& receipt, const SeedTelemetry& telemetry) {
   if (receipt.origin == Receipt::Origin::kHost) return std::nullopt;
   if (receipt.born) return receipt.born->epoch;

@@ -2,15 +2,14 @@
 // The recorded step of a small model, and what compiles its program: with a compiler that fails.
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "lanes/lane/recording.h"
 #include "lanes/shape/compile_queue.h"
-#include "support/models/lane_cases.h"
 #include "unit/lanes/failing_compiler.h"
+#include "unit/lanes/lane_parts.h"
 
 namespace esper::tests {
 
@@ -20,26 +19,11 @@ inline program::Program recorded_step(step::Model& model, std::span<const step::
   return *std::move(recorded);
 }
 
-struct CompilingStep : FailingCompiler {
-  LaneCase c = lane_cases().front();
-  std::unique_ptr<step::Model> model = make_model(c);
+struct CompilingStep : FailingCompiler, LaneParts {
   program::Program recorded = recorded_step(*model, make_batches(c, 1));
-  config::StepConfig config;
-  std::vector<leyline::TelemetryEvent> events;
-  lanes::LaneServices services;
-  lanes::LaneFigures figures;
-  lanes::GraphCapture capture{"step", 0, [](const leyline::TelemetryEvent&) {}};
-  lanes::LaneContext context{*model,   config,  torch::kCPU, step::training_forward(model->network),
-                             services, figures, capture};
   lanes::CompileQueue queue{services, figures};
 
-  CompilingStep() {
-    at::set_num_threads(1);
-    services.compile_service = &service;
-    services.emit = [this](leyline::TelemetryEvent event) { events.push_back(std::move(event)); };
-  }
-  CompilingStep(const CompilingStep&) = delete;
-  CompilingStep& operator=(const CompilingStep&) = delete;
+  CompilingStep() { services.compile_service = &service; }
 
   lanes::Variant variant(const std::string& recipe,
                          program::CompileEffort effort = program::CompileEffort::kQuick) const {

@@ -2,12 +2,10 @@
 
 #include "lanes/journal_follower.h"
 
-#include <ATen/Parallel.h>
-
 #include <catch2/catch_test_macros.hpp>
 #include <vector>
 
-#include "support/models/lane_cases.h"
+#include "unit/lanes/lane_parts.h"
 
 namespace esper::test::journal_follower_test {
 
@@ -22,18 +20,15 @@ namespace {
 const std::string kFirst(32, 'a'), kSecond(32, 'b');
 
 // A shape that follows these records, and runs the first one's program.
-class Following {
+class Following : LaneParts {
  public:
   Following(Lane lane, const std::vector<lanes::LaneRecord>& records) : journal_(log_of(records), nullptr) {
-    at::set_num_threads(1);
-    config_.lane = lane;
-    services_.emit = [](auto) {};
+    config.lane = lane;
     shape_->enter(lanes::ShapeEvent::kFollow, lanes::Following{});
     shape_->incumbent = lanes::Lane(
-        Lane::kCompiled, [this](auto) { step::train_step(model_->state, model_->settings, batch_, context_.forward); },
+        Lane::kCompiled, [this](auto) { step::train_step(model->state, model->settings, batch_, context.forward); },
         {nullptr, kFirst, 1});
   }
-  Following(const Following&) = delete;
 
   Outcome step(std::int64_t number) { return follower_.step(*shape_, batch_, number); }
   const lanes::StepShape& shape() const { return *shape_; }
@@ -46,23 +41,15 @@ class Following {
     return log;
   }
 
-  const LaneCase case_ = lane_cases().front();
-  std::unique_ptr<step::Model> model_ = make_model(case_);
-  std::vector<step::Microbatch> batch_ = make_batches(case_, 1);
-  config::StepConfig config_;
-  lanes::LaneServices services_;
-  lanes::LaneFigures figures_;
-  lanes::GraphCapture capture_{"step", 0, [](auto) {}};
-  const lanes::LaneContext context_{*model_,   config_,  torch::kCPU, step::training_forward(model_->network),
-                                    services_, figures_, capture_};
-  lanes::LaneFailures failures_{services_, figures_};
+  std::vector<step::Microbatch> batch_ = make_batches(c, 1);
+  lanes::LaneFailures failures_{services, figures};
   lanes::StepTally tally_;
-  lanes::ShapeMachine machine_{context_, failures_, tally_, lanes::ShapeMachine::Adoption::kWhenFaster};
+  lanes::ShapeMachine machine_{context, failures_, tally_, lanes::ShapeMachine::Adoption::kWhenFaster};
   lanes::ShapeSet shapes_;
-  lanes::StepShape* shape_ = &shapes_.add(model_->network.structure_version(), batch_);
-  lanes::CompileQueue queue_{services_, figures_};
+  lanes::StepShape* shape_ = &shapes_.add(model->network.structure_version(), batch_);
+  lanes::CompileQueue queue_{services, figures};
   lanes::BitsJournal journal_;
-  lanes::JournalFollower follower_{context_, shapes_, failures_, queue_, journal_, machine_};
+  lanes::JournalFollower follower_{context, shapes_, failures_, queue_, journal_, machine_};
 };
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "support/models/lane_cases.h"
+#include "unit/lanes/lane_parts.h"
 
 namespace esper::test::shape_groups_test {
 
@@ -23,27 +23,13 @@ lanes::Lane compiled(const std::string& key) {
 }
 
 // The shapes of one network, and a group whose leader has batches of eight samples.
-struct Grouped {
-  LaneCase c = lane_cases().front();
-  std::unique_ptr<step::Model> model = make_model(c);
-  config::StepConfig config;
-  std::vector<leyline::TelemetryEvent> events;
-  lanes::LaneServices services;
-  lanes::LaneFigures figures;
-  lanes::GraphCapture capture{"step", 0, [](const leyline::TelemetryEvent&) {}};
-  lanes::LaneContext context{*model,   config,  torch::kCPU, step::training_forward(model->network),
-                             services, figures, capture};
+struct Grouped : LaneParts {
   lanes::ShapeSet shapes;
   lanes::ShapeGroups groups{context, shapes};
   StepShape& leader = add(8);
   ShapeGroup& group = shapes.add_group({*leader.program, &leader, 8});
 
-  Grouped() {
-    services.emit = [this](leyline::TelemetryEvent event) { events.push_back(std::move(event)); };
-    leader.group = &group;
-  }
-  Grouped(const Grouped&) = delete;
-  Grouped& operator=(const Grouped&) = delete;
+  Grouped() { leader.group = &group; }
 
   std::vector<step::Microbatch> batch(std::int64_t samples) {
     c.batch = samples;

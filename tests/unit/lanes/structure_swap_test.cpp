@@ -2,11 +2,10 @@
 
 #include "lanes/structure_swap.h"
 
-#include <ATen/Parallel.h>
-
 #include <catch2/catch_test_macros.hpp>
+#include <vector>
 
-#include "support/models/lane_cases.h"
+#include "unit/lanes/lane_parts.h"
 
 namespace esper::test::structure_swap_test {
 
@@ -18,20 +17,18 @@ using lanes::StateId;
 namespace {
 
 // A shape of step whose candidates are compared one after the other, and used where they agree.
-class Compared {
+class Compared : LaneParts {
  public:
   Compared() {
-    at::set_num_threads(1);
     machine_.begin(*shape_);
     while (!shape_->is(StateId::kSearching)) step();
   }
-  Compared(const Compared&) = delete;
 
   // off: added to a parameter after its step. key: of its program, if it is compiled.
   void compare(Lane kind, const std::string& key, double off) {
     const auto run = [this, off](auto) {
-      step::train_step(model_->state, model_->settings, batch_, context_.forward);
-      model_->state.parameters.front().detach().add_(off);
+      step::train_step(model->state, model->settings, batch_, context.forward);
+      model->state.parameters.front().detach().add_(off);
     };
     machine_.challenge(*shape_, lanes::Lane(kind, run, {nullptr, key, key.empty() ? 0U : 1U}));
     step();
@@ -43,9 +40,9 @@ class Compared {
   lanes::StepShape& leave_and_return() {
     const lanes::KnownStructure left = known();
     shapes_.clear();
-    lanes::CompileQueue queue(services_, figures_);
+    lanes::CompileQueue queue(services, figures);
     const lanes::BitsJournal journal({}, nullptr);
-    lanes::StructureInstaller installer(context_, shapes_, queue, machine_, journal);
+    lanes::StructureInstaller installer(context, shapes_, queue, machine_, journal);
     const lanes::DryRun::Examples examples{{left.steps.front().shape, {{}, batch_, 0}}};
     REQUIRE(installer.install(left, examples, Lane::kReplay, 0));
     return *shapes_.shapes().front();
@@ -54,20 +51,12 @@ class Compared {
  private:
   void step() { machine_.step(*shape_, batch_, {}); }
 
-  const LaneCase case_ = lane_cases().front();
-  std::unique_ptr<step::Model> model_ = make_model(case_);
-  std::vector<step::Microbatch> batch_ = make_batches(case_, 1);
-  config::StepConfig config_;
-  lanes::LaneServices services_;
-  lanes::LaneFigures figures_;
-  lanes::GraphCapture capture_{"step", 0, services_.emit};
-  const lanes::LaneContext context_{*model_,   config_,  torch::kCPU, step::training_forward(model_->network),
-                                    services_, figures_, capture_};
-  lanes::LaneFailures failures_{services_, figures_};
+  std::vector<step::Microbatch> batch_ = make_batches(c, 1);
+  lanes::LaneFailures failures_{services, figures};
   lanes::StepTally tally_;
-  lanes::ShapeMachine machine_{context_, failures_, tally_, lanes::ShapeMachine::Adoption::kOnAgreement};
+  lanes::ShapeMachine machine_{context, failures_, tally_, lanes::ShapeMachine::Adoption::kOnAgreement};
   lanes::ShapeSet shapes_;
-  lanes::StepShape* shape_ = &shapes_.add(model_->network.structure_version(), batch_);
+  lanes::StepShape* shape_ = &shapes_.add(model->network.structure_version(), batch_);
 };
 
 constexpr double kExact = 0, kWrong = 1;
