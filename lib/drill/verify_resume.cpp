@@ -85,14 +85,19 @@ Reference train_reference(const TrainingPlan& plan, const std::string& run, cons
   return reference;
 }
 
-// A process has to come to its first checkpoint, and the kills are spread over the rest. Where none counted in the last
-// runs, the machine is slower than it was for the reference.
-milliseconds longest_life(const Reference& reference, int kills_left, int fruitless) {
+// A process has to come to its first checkpoint, and the kills are spread over the rest.
+milliseconds longest_life(const Reference& reference, int kills_left) {
   const auto rest = reference.took - reference.to_first_checkpoint;
-  return (1 + fruitless) * (reference.to_first_checkpoint + 2 * rest / (kills_left + 1));
+  return reference.to_first_checkpoint + 2 * rest / (kills_left + 1);
 }
 
 }  // namespace
+
+double slowdown_after(double slowdown, const KilledTraining& training, const std::string& last_checkpoint) {
+  if (training.counted() > 0) return slowdown;
+  const bool was_late = training.kills.empty() || training.kills.back().checkpoint == last_checkpoint;
+  return was_late ? slowdown / 2 : slowdown * 2;
+}
 
 int ResumeProof::kills() const {
   return std::accumulate(runs.begin(), runs.end(), 0,
@@ -114,16 +119,18 @@ ResumeProof verify_resume(const TrainingPlan& plan, const std::string& folder, i
   RunContents expected = read_contents(reference);
   std::erase_if(expected.epochs, [&](const auto& epoch) { return epoch.first <= trained.begins_after; });
   std::mt19937_64 random(seed);
+  double slowdown = 1;
   for (int fruitless = 0; proof.kills() < kills && fruitless < kMostFruitless;) {
     const int left = kills - proof.kills();
     say(fmt::format("killing: {} of {} kills done", kills - left, kills));
     const KillSchedule schedule{.most = left,
                                 .last_checkpoint = expected.checkpoint,
-                                .longest = longest_life(trained, left, fruitless),
+                                .longest = std::chrono::duration_cast<milliseconds>(slowdown * longest_life(trained, left)),
                                 .deadline = 10 * trained.took + kSpareTime};
     const std::string run = run_in(folder, fmt::format("killed-{}", proof.runs.size() + 1));
     auto training = train_with_kills(plan, run, base, schedule, random);
     fruitless = training.counted() > 0 ? 0 : fruitless + 1;
+    slowdown = slowdown_after(slowdown, training, expected.checkpoint);
     auto aspects = compare_runs(expected, read_contents(run), training.kills.size());
     proof.runs.push_back({std::move(training), std::move(aspects)});
   }

@@ -39,6 +39,10 @@ struct ResumeProof {
   bool is_equal() const;
 };
 
+// How much slower the machine is taken to be than it was for the training without a stop: doubled after a run whose
+// kills came before a checkpoint that counts, halved after one that ended, or made its last checkpoint, before a kill.
+double slowdown_after(double slowdown, const KilledTraining& training, const std::string& last_checkpoint);
+
 using Say = std::function<void(const std::string&)>;  // what is going on now
 
 // Trains in `folder`, which keeps all runs. Kills until `kills` have been made: a run may be done before its last one,

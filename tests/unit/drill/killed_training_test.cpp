@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "drill/verify_resume.h"
 #include "support/patience.h"
 #include "support/temporary_folder.h"
 
@@ -25,6 +26,17 @@ TEST_CASE("a kill counts only where its process made a checkpoint") {
   const auto training = drill::train_with_kills({program, {}, {}, {}}, folder / "run", begin, schedule, random);
   CHECK(training.kills.size() > 1);
   CHECK(training.counted() == 0);
+}
+
+TEST_CASE("where no kill counts, processes live longer or shorter, as the kills came too early or too late") {
+  const std::string last = "epoch-0009-step-000000009";
+  const auto after = [&](const std::vector<drill::Kill>& kills) {
+    return drill::slowdown_after(1, {.kills = kills, .processes = 1}, last);
+  };
+  CHECK(after({}) == 0.5);
+  CHECK(after({{9, last, false}}) == 0.5);
+  CHECK(after({{1, "", false}}) == 2);
+  CHECK(after({{9, "epoch-0001-step-000000001", true}, {1, "", false}}) == 1);
 }
 
 }  // namespace esper::test::killed_training_test
