@@ -123,10 +123,11 @@ ResumeProof verify_resume(const TrainingPlan& plan, const std::string& folder, i
   for (int fruitless = 0; proof.kills() < kills && fruitless < kMostFruitless;) {
     const int left = kills - proof.kills();
     say(fmt::format("killing: {} of {} kills done", kills - left, kills));
-    const KillSchedule schedule{.most = left,
-                                .last_checkpoint = expected.checkpoint,
-                                .longest = std::chrono::duration_cast<milliseconds>(slowdown * longest_life(trained, left)),
-                                .deadline = 10 * trained.took + kSpareTime};
+    const KillSchedule schedule{
+        .most = left,
+        .last_checkpoint = expected.checkpoint,
+        .longest = std::chrono::duration_cast<milliseconds>(slowdown * longest_life(trained, left)),
+        .deadline = 10 * trained.took + kSpareTime};
     const std::string run = run_in(folder, fmt::format("killed-{}", proof.runs.size() + 1));
     auto training = train_with_kills(plan, run, base, schedule, random);
     fruitless = training.counted() > 0 ? 0 : fruitless + 1;

@@ -34,12 +34,18 @@ struct Distance {
   double ratio() const { return difference == 0 ? 0 : difference / (change + std::numeric_limits<double>::min()); }
 };
 
+// Of two float64 tensors.
+double length_of_change(const at::Tensor& before, const at::Tensor& expected, double decay) {
+  const double change = length_of(expected.sub(before));
+  return decay == 1 ? change : std::max(change, length_of(expected.sub(before, decay)));
+}
+
 // Of three float64 tensors; infinite where one of them is not finite.
-Distance distance(const at::Tensor& before, const at::Tensor& expected, const at::Tensor& actual, double rounding) {
-  const at::Tensor change = expected.sub(before);
-  const double difference = length_of(actual.sub(before).sub_(change));
+Distance distance(const at::Tensor& before, const at::Tensor& expected, const at::Tensor& actual, double rounding,
+                  double decay) {
+  const double difference = length_of(actual.sub(before).sub_(expected.sub(before)));
   if (difference == 0) return {};
-  const double length = length_of(change);
+  const double length = length_of_change(before, expected, decay);
   if (!std::isfinite(difference) || !std::isfinite(length)) return {std::numeric_limits<double>::infinity(), 0};
   return {std::max(0.0, difference - rounding * length_of(before)), length};
 }
@@ -48,12 +54,12 @@ Distance distance(const at::Tensor& before, const at::Tensor& expected, const at
 // a sum that overflowed in an earlier step of the epoch hides no difference and makes none. Which of infinity and NaN
 // an element is depends on the order of a sum, and does not count.
 Distance distance_where_finite(const at::Tensor& before, const at::Tensor& expected, const at::Tensor& actual,
-                               double rounding) {
+                               double rounding, double decay) {
   const at::Tensor finite = expected.isfinite();
   if (!at::equal(finite, actual.isfinite())) return {std::numeric_limits<double>::infinity(), 0};
   const at::Tensor none = at::zeros({}, before.options());
   return distance(at::where(finite.logical_and(before.isfinite()), before, none), at::where(finite, expected, none),
-                  at::where(finite, actual, none), rounding);
+                  at::where(finite, actual, none), rounding, decay);
 }
 
 // What the tensor's update was divided by, in float64; undefined: by nothing.
@@ -73,8 +79,8 @@ Distance distance(const Tracked& item, const at::Tensor& before, const at::Tenso
   const at::Tensor from = multiplied(before, divisor), a = multiplied(expected, divisor),
                    b = multiplied(actual, divisor);
   const double rounding = rounding_of(before.scalar_type());
-  const Distance found = distance(from, a, b, rounding);
-  return std::isfinite(found.difference) ? found : distance_where_finite(from, a, b, rounding);
+  const Distance found = distance(from, a, b, rounding, item.decay);
+  return std::isfinite(found.difference) ? found : distance_where_finite(from, a, b, rounding, item.decay);
 }
 
 // Of all tensors of a kind together.
@@ -84,7 +90,8 @@ double change_of(const std::string& kind, const std::vector<Tracked>& tracked, c
   for (std::size_t i = 0; i < tracked.size(); ++i) {
     if (tracked[i].kind != kind) continue;
     const at::Tensor divisor = divisor_of(tracked[i]);
-    squares += std::pow(length_of(multiplied(expected[i], divisor).sub(multiplied(before[i], divisor))), 2);
+    const at::Tensor from = multiplied(before[i], divisor), to = multiplied(expected[i], divisor);
+    squares += std::pow(length_of_change(from, to, tracked[i].decay), 2);
   }
   return std::sqrt(squares);
 }

@@ -17,6 +17,9 @@ struct Tracked {
   // AdamW divides an update by the root of these, element by element: where a gradient is all rounding, so is the
   // update, at full size. So changes are compared as they were before that division. Undefined: there was none.
   at::Tensor squares{};
+  // Of a moving average: the factor by which a step multiplies it before it adds to it. Where what is averaged stays as
+  // it is the average does, too, and its change is all rounding: so it counts as changed by at least what was added.
+  double decay = 1;
 };
 
 // Largest accepted ratio of the L2 norm of the two changes' difference to the L2 norm of eager's change. To it are

@@ -9,10 +9,8 @@
 
 namespace esper::step {
 
-namespace {
-
-// 0 where no batch norm moves it.
-double momentum_of(const kasmina::Host& host, const std::string& id) {
+double statistic_momentum(const kasmina::Network& network, const std::string& id) {
+  const kasmina::Host& host = network.state().host;
   if (!id.starts_with("host.") || !host.norm_momenta) {
     const bool is_statistic = id.ends_with(".running_mean") || id.ends_with(".running_var");
     return is_statistic ? kasmina::kBatchNormMomentum : 0;
@@ -21,19 +19,17 @@ double momentum_of(const kasmina::Host& host, const std::string& id) {
   return found == host.norm_momenta->end() ? 0 : found->second;
 }
 
-}  // namespace
-
 std::vector<kasmina::NamedTensor> running_statistics(const kasmina::Network& network) {
   auto found = network.buffers();
   std::erase_if(found, [&](const auto& buffer) {
-    return momentum_of(network.state().host, buffer.id) == 0 && !buffer.id.ends_with(".num_batches_tracked");
+    return statistic_momentum(network, buffer.id) == 0 && !buffer.id.ends_with(".num_batches_tracked");
   });
   return found;
 }
 
 BatchStatistics::BatchStatistics(const kasmina::Network& network) : network_(network) {
   for (const auto& [id, tensor] : network.buffers()) {
-    const double momentum = momentum_of(network.state().host, id);
+    const double momentum = statistic_momentum(network, id);
     if (momentum != 0) statistics_.push_back({id, tensor, momentum});
   }
 }

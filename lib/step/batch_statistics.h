@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/expected.h"
@@ -15,6 +16,9 @@ namespace esper::step {
 // What the network's batch norms write while they train, as its modules hold it: running means and variances, [C], and
 // how many batches they saw, 0-dim int64.
 std::vector<kasmina::NamedTensor> running_statistics(const kasmina::Network& network);
+
+// What a forward adds of the batch's own to that buffer of the network, of 1; 0: it is no running mean or variance.
+double statistic_momentum(const kasmina::Network& network, const std::string& id);
 
 // Inputs of a batch, on the network's device; empty at the end.
 using NextInputs = std::function<std::optional<torch::Tensor>()>;

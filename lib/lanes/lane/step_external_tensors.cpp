@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "lanes/lane/seed_aliases.h"
+#include "step/batch_statistics.h"
 #include "step/step_tensors.h"
 
 namespace esper::lanes {
@@ -33,16 +34,18 @@ std::vector<torch::Tensor> changeable_tensors(const Model& model) {
 }
 
 // What a group's gradient changes, by the id of a tensor: parameters and what follows them, each kind by itself.
-std::unordered_map<std::string, Tracked> tracked_by_id(const step::StepState& state) {
+std::unordered_map<std::string, Tracked> tracked_by_id(const step::StepState& state,
+                                                       const config::OptimizerConfig& optimizer) {
+  const std::pair<std::string, double> moments[] = {{"optimizer.momentum_buffer.", optimizer.momentum},
+                                                    {"optimizer.exp_avg.", optimizer.beta1},
+                                                    {"optimizer.exp_avg_sq.", optimizer.beta2}};
   std::unordered_map<std::string, Tracked> known;
   for (const step::GroupState& group : state.groups) {
     for (std::size_t i = 0; i < group.parameter_ids.size(); ++i) {
       const std::string& id = group.parameter_ids[i];
       const torch::Tensor squares = view_of(group.second_moments, i);
       for (const std::string kind : {"", "ema."}) known[kind + id] = {{}, {}, kind + "parameters " + group.id, squares};
-      for (const std::string kind : {"optimizer.momentum_buffer.", "optimizer.exp_avg.", "optimizer.exp_avg_sq."}) {
-        known[kind + id] = {{}, {}, kind + " " + group.id, {}};
-      }
+      for (const auto& [kind, decay] : moments) known[kind + id] = {{}, {}, kind + " " + group.id, {}, decay};
     }
   }
   return known;
@@ -69,7 +72,7 @@ std::vector<ExternalTensor> step_external_tensors(const Model& model, std::span<
 }
 
 std::vector<Tracked> tracked_tensors(const Model& model) {
-  auto of_gradients = tracked_by_id(model.state);
+  auto of_gradients = tracked_by_id(model.state, model.settings.optimizer);
   std::vector<Tracked> tracked;
   for (const auto& [id, tensor] : named_tensors(model.state)) {
     Tracked item = std::move(of_gradients[id]);
@@ -77,7 +80,9 @@ std::vector<Tracked> tracked_tensors(const Model& model) {
     item.tensor = tensor;
     tracked.push_back(std::move(item));
   }
-  for (const auto& [id, tensor] : model.network.buffers()) tracked.push_back({id, tensor});
+  for (const auto& [id, tensor] : model.network.buffers()) {
+    tracked.push_back({id, tensor, {}, {}, 1 - step::statistic_momentum(model.network, id)});
+  }
   return tracked;
 }
 

@@ -10,7 +10,12 @@
 namespace esper::lanes {
 
 struct Rejection {
-  enum class Cause { kErred, kNoMemory, kNotFaster } cause = Cause::kErred;
+  enum class Cause {
+    kErred,
+    kNoMemory,
+    kNotFaster,
+    kSensitive,  // it differs from eager by no more than eager from itself after a small change: it may be right
+  } cause = Cause::kErred;
   std::string reason;
   std::optional<program::Difference> where{};  // the tensor that differs from eager's, if any
 };

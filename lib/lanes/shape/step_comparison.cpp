@@ -5,6 +5,7 @@
 #include "device/out_of_memory.h"
 #include "device/precision.h"
 #include "lanes/lane/failure_text.h"
+#include "lanes/shape/step_sensitivity.h"
 #include "storage/checksum.h"
 
 namespace esper::lanes {
@@ -42,6 +43,13 @@ constexpr double kTies = 2;
 constexpr double kLittleInReducedFp32 = 0.2;
 // Of the change of all tensors of a kind, as in bf16, whose factors are shorter still.
 constexpr double kRoundingInReducedFp32 = 5e-4;
+
+// A step is sensitive where a right program may differ from eager by more than the tolerance: so far from itself is
+// eager, up to this factor, after a change of its parameters by that part of the tolerance. In networks that had
+// converged until gradients were all rounding, right programs differed by up to 4 times as much, most by less than half
+// (docs/decisions/0040).
+constexpr double kMostOfSensitivity = 4;
+constexpr double kChangeOfTolerance = 0.1;
 
 bool computes_in_reduced_fp32(const Model& model) {
   return model.settings.compute_type == torch::kFloat32 && device::uses_reduced_fp32(model.state.device);
@@ -93,6 +101,12 @@ std::optional<program::Difference> StepComparison::difference(const Model& model
 bool StepComparison::is_off_by_little(const Model& model) const {
   if (!checksums_after_lane_.empty()) return false;
   return !difference_of_values(little_for(model));
+}
+
+double StepComparison::sensitivity(const LaneContext& context, const std::string& tensor, double change,
+                                   std::span<const Microbatch> microbatches) const {
+  const auto item = std::ranges::find(tracked_, tensor, &program::Tracked::name);
+  return step_sensitivity(context, *start_, *item, change, microbatches);
 }
 
 // A step whose gradients are not finite cannot judge a lane. With fp16 it changes nothing but the scale, so a wrong
@@ -161,22 +175,40 @@ bool agrees_in_full_fp32(const LaneContext& context, const Lane& lane, std::span
   return !lane.is_captured() || agree(context, lane, [&] { lane.run(microbatches); }, uncaptured);
 }
 
+bool is_sensitive(const LaneContext& context, const StepComparison& kept, const program::Difference& found,
+                  std::span<const Microbatch> microbatches) {
+  if (found.tolerance == 0) return false;  // bits were compared
+  const double change = kChangeOfTolerance * found.tolerance;
+  return found.difference <= kMostOfSensitivity * kept.sensitivity(context, found.tensor, change, microbatches);
+}
+
+CheckResult rejected(const program::Difference& difference, bool sensitive) {
+  using Cause = Rejection::Cause;
+  constexpr auto kRejected = CheckResult::Verdict::kRejected;
+  if (!sensitive) return {kRejected, {Cause::kErred, "its step differs from eager's", difference}};
+  return {kRejected,
+          {Cause::kSensitive,
+           "its step differs from eager's, which a small change of the parameters changes about as much", difference}};
+}
+
 // After eager's step. exact: agrees_in_full_fp32().
-CheckResult judge(const Model& model, const StepComparison& kept, bool exact, int& near_misses) {
-  bool finite = true, near_miss = false;
+CheckResult judge(const LaneContext& context, const StepComparison& kept, bool exact, int& near_misses,
+                  std::span<const Microbatch> microbatches) {
+  const Model& model = context.model;
+  bool finite = true, comes_again = false, sensitive = false;
   std::optional<program::Difference> difference;
   const Obstacle obstacle = attempt([&] {
     finite = last_step_was_finite(model);
     if (finite) difference = kept.difference(model);
-    near_miss = difference && kept.is_off_by_little(model);
+    const bool near_miss = difference && kept.is_off_by_little(model);
+    if (near_miss && exact) difference.reset();
+    if (!difference) return;
+    comes_again = near_miss && ++near_misses < kMostNearMisses;
+    sensitive = !comes_again && is_sensitive(context, kept, *difference, microbatches);
   });
   if (obstacle.met()) return rejected(obstacle);
-  if (!finite) return {CheckResult::Verdict::kUndecided};
-  if (near_miss && exact) difference.reset();
-  if (difference && near_miss && ++near_misses < kMostNearMisses) return {CheckResult::Verdict::kUndecided};
-  if (difference) {
-    return {CheckResult::Verdict::kRejected, {Rejection::Cause::kErred, "its step differs from eager's", difference}};
-  }
+  if (!finite || comes_again) return {CheckResult::Verdict::kUndecided};
+  if (difference) return rejected(*difference, sensitive);
   near_misses = 0;
   return {};
 }
@@ -219,7 +251,7 @@ CheckResult compare_with_eager(const LaneContext& context, Lane& lane, int& near
     result.eager_is_due = true;
     return result;
   }
-  return obstacle.met() ? rejected(obstacle) : judge(context.model, kept, exact, near_misses);
+  return obstacle.met() ? rejected(obstacle) : judge(context, kept, exact, near_misses, microbatches);
 }
 
 }  // namespace esper::lanes

@@ -29,6 +29,9 @@ class StepComparison {
   std::optional<program::Difference> difference(const step::Model& model) const;
   // Never so of bits.
   bool is_off_by_little(const step::Model& model) const;
+  // step_sensitivity() of one tensor, by its name.
+  double sensitivity(const LaneContext& context, const std::string& tensor, double change,
+                     std::span<const step::Microbatch> microbatches) const;
 
  private:
   std::optional<program::Difference> difference_of_bits() const;
@@ -60,8 +63,10 @@ struct CheckResult {
 // Runs the step in the lane and in eager from the same state, and compares the results. The model always continues from
 // eager's step, which `eager` runs. near_misses: consecutive small differences so far; updated. After one, where
 // products of float32 are computed from shorter numbers (TF32), the step is compared in full fp32 as well, and
-// agreement there outweighs a small difference. Releases the lane if memory runs out in eager's step, which is then
-// due. Reads the device.
+// agreement there outweighs a small difference. Before a program is called wrong, eager's step is compared with itself
+// after a change of the parameters by a tenth of the tolerance: where it is about as far from that (a network that has
+// converged, whose gradients are the rounding of sums that cancel), the lane is rejected, as sensitive. Releases the
+// lane if memory runs out in eager's step, which is then due. Reads the device.
 CheckResult compare_with_eager(const LaneContext& context, Lane& lane, int& near_misses,
                                std::span<const step::Microbatch> microbatches, const std::function<void()>& eager);
 

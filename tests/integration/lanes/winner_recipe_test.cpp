@@ -35,10 +35,13 @@ struct WatchedRun {
   // Trains until nothing is left to try; false after a deadline.
   bool settle() {
     constexpr std::int64_t kManyLeft = 100'000'000;
-    const auto batch = make_batches(case_, 1);
+    // So many samples that they cannot be learnt: gradients do not vanish.
+    constexpr std::size_t kBatches = 64;
+    std::vector<std::vector<step::Microbatch>> batches;
+    for (std::size_t i = 0; i < kBatches; ++i) batches.push_back(make_batches(case_, 1, i));
     const auto end = std::chrono::steady_clock::now() + test::kLongPatience;
     for (std::int64_t step = 0; std::chrono::steady_clock::now() < end; ++step) {
-      runner->step(batch, {step, kManyLeft});
+      runner->step(batches[static_cast<std::size_t>(step) % kBatches], {step, kManyLeft});
       if (runner->settled()) return true;
       if (runner->figures().pending > 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
