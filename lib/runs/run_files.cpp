@@ -1,7 +1,10 @@
 #include "runs/run_files.h"
 
+#include <initializer_list>
+
 #include "base/text/json_fields.h"
 #include "base/text/printable.h"
+#include "base/text/raw_json.h"
 #include "config/training_config.h"
 #include "history/growth/checkpoint_list.h"
 
@@ -29,6 +32,25 @@ std::map<std::string, double> figures_of(const json& object) {
     if (const auto value = number_at(object, std::string(name))) figures[std::string(name)] = *value;
   }
   return figures;
+}
+
+// The members of these names alone; a discarded value where one of them is damaged.
+json parse_members(const base::RawObject& object, std::initializer_list<std::string_view> names) {
+  json parsed = json::object();
+  for (const auto name : names) {
+    const auto text = base::raw_value(object, name);
+    if (text.empty()) continue;
+    json value = json::parse(text, nullptr, false);
+    if (value.is_discarded()) return value;
+    parsed[std::string(name)] = std::move(value);
+  }
+  return parsed;
+}
+
+// When the process ended. The rest of the ledger is not wanted here.
+std::string end_of_ledger(const base::RawObject& summary) {
+  const auto ledger = base::raw_object(base::raw_value(summary, "ledger"));
+  return ledger ? text_at(parse_members(*ledger, {"until"}), "until") : "";
 }
 
 // A whole number from 0 on; others are as good as missing.
@@ -59,8 +81,11 @@ Course course_of(const json& progress) {
 }  // namespace
 
 base::Expected<Summary> read_summary(std::string_view text) {
-  const json parsed = json::parse(text, nullptr, false);
-  if (!parsed.is_object()) return base::failure("it is no JSON object");
+  const auto object = base::raw_object(text);
+  if (!object) return base::failure("it is no JSON object");
+  // Its lists of seeds and checkpoints may be long.
+  const json parsed = parse_members(*object, {"status", "reason", "version", "epochs", "wall_s", "validation", "best"});
+  if (!parsed.is_object()) return base::failure("it is not valid JSON");
   const std::string status = text_at(parsed, "status");
   const auto state = state_of(status);
   if (!state) return base::failure("its status is " + base::printable_line(base::in_quotes(status)));
@@ -68,7 +93,7 @@ base::Expected<Summary> read_summary(std::string_view text) {
   summary.state = *state;
   summary.stopped_early = status == "early_stopped";
   summary.reason = text_at(parsed, "reason");
-  summary.until = text_at(member(parsed, "ledger"), "until");
+  summary.until = end_of_ledger(*object);
   summary.version = text_at(parsed, "version");
   Course& course = summary.course;
   course.epochs = count_of(parsed, "epochs").value_or(0);

@@ -4,6 +4,7 @@
 
 #include "base/parse_number.h"
 #include "base/text/json_fields.h"
+#include "base/text/raw_json.h"
 #include "config/training_config.h"
 #include "history/telemetry/thin_line.h"
 #include "leyline/telemetry/telemetry.h"
@@ -33,6 +34,20 @@ std::string timestamp_of(std::string_view line) {
   return milliseconds_of(text) ? text : std::string();
 }
 
+json parse_line(std::string_view line) { return json::parse(line, nullptr, false); }
+
+// The line's first member of that name: within texts quotes are escaped, so nothing else looks like one. Empty where it
+// is no text.
+std::string version_in(std::string_view line) {
+  constexpr std::string_view kName = "\"version\":";
+  const std::size_t at = line.find(kName);
+  if (at == std::string_view::npos) return {};
+  const std::size_t begin = at + kName.size(), end = base::behind_json_value(line, begin);
+  if (end == std::string_view::npos) return {};
+  const json version = parse_line(line.substr(begin, end - begin));
+  return version.is_string() ? version.get<std::string>() : "";
+}
+
 // Whole lines from the end on.
 class LinesBackwards {
  public:
@@ -58,8 +73,6 @@ class LinesBackwards {
   std::string_view rest_;
   bool is_whole_;
 };
-
-json parse_line(std::string_view line) { return json::parse(line, nullptr, false); }
 
 std::optional<RecordedEnd> end_in(std::string_view line) {
   const std::string_view name = "tolaria.run_finished"_event.name();
@@ -137,18 +150,11 @@ TelemetryStart read_telemetry_start(const OpenFiles& files, bool is_first) {
   if (files.empty()) return {};
   // The first packet is small; more than this is an epoch's, which has no version.
   const std::string text = files.front().read(0, kStartBytes);
-  const std::string line = text.substr(0, text.find('\n'));
-  const bool begins = is_first || line.find("tolaria.run_started"_event.name()) != std::string::npos ||
-                      line.find("tolaria.resumed"_event.name()) != std::string::npos;  // of a fork
-  TelemetryStart start{begins ? timestamp_of(line) : std::string(), {}};
-  if (line.find("\"version\"") == std::string::npos) return start;
-  const json events = base::member(parse_line(line), "events");
-  if (!events.is_array()) return start;
-  for (const json& event : events) {
-    if (text_at(event, "description") != "tolaria.run_started"_event.name()) continue;
-    start.version = text_at(base::member(event, "attributes"), "version");
-  }
-  return start;
+  const std::string_view line = std::string_view(text).substr(0, text.find('\n'));
+  const bool is_started = line.find("tolaria.run_started"_event.name()) != std::string_view::npos;
+  const bool begins =
+      is_first || is_started || line.find("tolaria.resumed"_event.name()) != std::string_view::npos;  // of a fork
+  return {begins ? timestamp_of(line) : "", is_started ? version_in(line) : ""};
 }
 
 TelemetryEnd read_telemetry_end(const OpenFiles& files, EndDetail detail) {

@@ -48,6 +48,59 @@ TEST_CASE("a run that ended is read from its summary, with everything that its f
   CHECK(base::to_json(*again) == base::to_json(record));
 }
 
+TEST_CASE("a run has the name of its folder, however that is given") {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "small-1");
+  for (const char* ending : {"", "/", "//", "/.", "/checkpoints/.."}) {
+    CAPTURE(ending);
+    CHECK(read_run_record(run.path + ending).name == "small-1");
+  }
+}
+
+TEST_CASE("the version is the first event's own, and not what another text of it says") {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  const std::string misleading = R"(","version":"9.9.9","version":)";
+  const auto version = GENERATE(as<std::string>{}, "1.2.3", "\"quoted\" \\", "\xC3\xA4");
+  const auto started = event("tolaria.run_started", {{"name", misleading}, {"version", version}});
+  write_text(run.path + "/telemetry.jsonl", line_of(packet(0, json::array(), json::array({started}), 0)));
+  CHECK(read_run_record(run.path).version == version);
+}
+
+TEST_CASE("a packet that did not begin the run, or whose version is no text, says nothing of the version") {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  const auto [name, version] =
+      GENERATE(std::pair{"tolaria.resumed", json("1.2.3")}, std::pair{"tolaria.run_started", json(7)});
+  const auto first = event(name, {{"version", version}});
+  write_text(run.path + "/telemetry.jsonl", line_of(packet(0, json::array(), json::array({first}), 0)));
+  CHECK(read_run_record(run.path).version.empty());
+}
+
+TEST_CASE("a version of bytes that are no UTF-8 is left out") {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  write_text(run.path + "/telemetry.jsonl",
+             "{\"timestamp\":\"" + moment_at(0) + "\",\"x\":\"tolaria.run_started\",\"version\":\"\xFF\"}\n");
+  CHECK(read_run_record(run.path).version.empty());
+}
+
+TEST_CASE("a summary is read whatever its other members hold") {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  run.add_summary("done", 3);
+  std::ifstream written(run.path + "/summary.json");
+  json summary = json::parse(written);
+  summary["seeds"] = json::array({{{"id", "a \"status\": \"failed\" }]"}}, json::array({"\\"})});
+  summary["train"] = {{"status", "failed"}, {"epochs", 99}};
+  summary["ledger"]["ms"] = {{"until", 1}, {"compute", 2.5}};
+  write_text(run.path + "/summary.json", summary.dump(2));
+  const auto record = read_run_record(run.path);
+  CHECK(record.state == RunState::kFinished);
+  CHECK(record.epochs == 2);
+  CHECK(record.ended_ms == 1'800'000'003'000);
+}
+
 TEST_CASE("each way to end has its state") {
   const auto [status, state] =
       GENERATE(std::pair{"early_stopped", RunState::kFinished}, std::pair{"interrupted", RunState::kInterrupted},
@@ -187,6 +240,10 @@ TEST_CASE("what cannot be read makes a run damaged, with the reason, and nothing
   SECTION("a summary that was cut off") {
     fs::resize_file(run.path + "/summary.json", 100);
     reason = "summary.json cannot be read: it is no JSON object";
+  }
+  SECTION("a summary with a figure that is none") {
+    write_text(run.path + "/summary.json", R"({"status":"done","epochs":two})");
+    reason = "summary.json cannot be read: it is not valid JSON";
   }
   SECTION("a summary of another version") {
     run.add_summary("unheard of", 3);
