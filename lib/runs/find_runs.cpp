@@ -46,7 +46,7 @@ class Search {
   std::vector<std::string> folders_in(const std::string& folder) {
     std::vector<std::string> names;
     try {
-      const auto walk = storage::walk_folder(folder, {.depth = 1});
+      const auto walk = storage::walk_folder(folder, {.depth = 1, .folder_times = false});
       if (!walk.incomplete.empty()) report(folder, walk.incomplete);
       for (const auto& entry : walk.entries) {
         if (entry.kind == base::PathKind::kFolder) names.push_back(entry.path);

@@ -16,7 +16,7 @@ using storage::retried;
 
 FolderReader::FolderReader(std::string folder)
     : path_(std::move(folder)),
-      folder_(retried([&] { return ::open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); })) {
+      folder_(retried([&] { return ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); })) {
   if (!folder_.is_open()) throw IoError("open folder", path_, errno);
 }
 

@@ -15,6 +15,8 @@ class FolderReader {
   // Links of the path itself are followed. Throws IoError where it is no folder, or cannot be opened.
   explicit FolderReader(std::string folder);
 
+  const base::Descriptor& descriptor() const { return folder_; }
+
   // An open file and its size.
   struct OpenFile {
     base::Descriptor descriptor;

@@ -10,6 +10,7 @@
 #include "config/yaml/yaml_document.h"
 #include "history/growth/checkpoint_list.h"
 #include "runs/config_text.h"
+#include "runs/run_folder_reader.h"
 #include "runs/run_stamp.h"
 #include "storage/confined_file_system.h"
 #include "storage/journal/journal.h"
@@ -166,13 +167,14 @@ void RunReading::report(const std::string& problem) {
 RunReading read_run(const std::string& path) {
   RunReading reading;
   reading.path = path;
-  attempt(reading, [&] { reading.use = storage::folder_use(path); });
   attempt(reading, [&] {
-    reading.walk = storage::walk_folder(path);
+    const FolderReader folder(path);
+    // Before anything else is read: a process that ends meanwhile counts as running, not as killed.
+    attempt(reading, [&] { reading.use = storage::folder_use(folder.descriptor(), path); });
+    reading.walk = storage::walk_folder(folder.descriptor());
     reading.stamp = run_stamp(reading.walk, reading.use);
     if (!reading.walk.incomplete.empty()) reading.report(reading.walk.incomplete);
     take_entries(reading);
-    const FolderReader folder(path);
     for (const auto take : {take_config, take_summary, take_parent, take_telemetry}) {
       attempt(reading, [&] { take(reading, folder); });
     }

@@ -1,6 +1,7 @@
 #include "runs/run_stamp.h"
 
 #include "base/hash.h"
+#include "runs/run_folder_reader.h"
 
 namespace esper::runs {
 
@@ -19,8 +20,9 @@ std::string run_stamp(const storage::FolderWalk& top, storage::FolderUse use) {
 }
 
 std::string read_run_stamp(const std::string& folder) {
-  const auto use = storage::folder_use(folder);
-  return run_stamp(storage::walk_folder(folder, {.depth = 1}), use);
+  const FolderReader opened(folder);
+  const auto use = storage::folder_use(opened.descriptor(), folder);
+  return run_stamp(storage::walk_folder(opened.descriptor(), {.depth = 1}), use);
 }
 
 }  // namespace esper::runs

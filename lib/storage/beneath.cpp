@@ -178,13 +178,13 @@ std::optional<struct stat> Beneath::status_of(const std::string& path) const {
 }
 
 // O_NONBLOCK: a pipe is not waited for. It changes nothing for a regular file.
-Descriptor Beneath::open_at(const Place& place, const std::string& path, int flags) const {
+Descriptor Beneath::open_at(const Descriptor& folder, const std::string& name, const std::string& path,
+                            int flags) const {
   const mode_t mode = owner_ == Owner::kThisUser ? 0600 : 0666;
   const int always = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
   const auto open = [&](int extra) {
-    return Descriptor(retried([&] {
-      return ::openat(place.folder.number(), place.name.c_str(), (flags & ~O_CREAT) | always | extra, mode);
-    }));
+    return Descriptor(
+        retried([&] { return ::openat(folder.number(), name.c_str(), (flags & ~O_CREAT) | always | extra, mode); }));
   };
   if ((flags & O_CREAT) == 0) return open(0);
   Descriptor made = open(O_CREAT | O_EXCL);
@@ -198,17 +198,20 @@ Descriptor Beneath::open_at(const Place& place, const std::string& path, int fla
 Descriptor Beneath::open_file(const std::string& path, int flags) const {
   const Place place = place_of(path);
   if (place.name.empty()) throw IoError("open", path, EISDIR);
+  return open_file(place.folder, place.name, path, flags);
+}
+
+Descriptor Beneath::open_file(const Descriptor& folder, const std::string& name, const std::string& path,
+                              int flags) const {
   const Use use = (flags & O_ACCMODE) == O_RDONLY ? Use::kRead : Use::kWrite;
   struct stat status{};
   // Before it is opened: opening a device may change it.
-  if (::fstatat(place.folder.number(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
-    check(status, path, use);
-  }
+  if (::fstatat(folder.number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) check(status, path, use);
   // Another process may remove the file between the two ways of opening it.
   constexpr int kTries = 10;
   Descriptor file;
   for (int i = 0; i < kTries && !file.is_open(); ++i) {
-    file = open_at(place, path, flags & ~O_TRUNC);
+    file = open_at(folder, name, path, flags & ~O_TRUNC);
     if (!file.is_open() && (errno != ENOENT || (flags & O_CREAT) == 0)) break;
   }
   if (!file.is_open()) throw IoError("open", path, errno);

@@ -61,6 +61,9 @@ class Beneath {
   base::Descriptor open_folder(const std::string& path) const;
   // `flags` as for open(2); O_CREAT makes the file where there is none.
   base::Descriptor open_file(const std::string& path, int flags) const;
+  // The same where the folder that it lies in is open already, by its name there.
+  base::Descriptor open_file(const base::Descriptor& folder, const std::string& name, const std::string& path,
+                             int flags) const;
   void make_folder(const std::string& path) const;
   // Of `path` itself, which may not be a link; nothing where there is nothing.
   std::optional<struct stat> status_of(const std::string& path) const;
@@ -68,7 +71,8 @@ class Beneath {
  private:
   base::Descriptor open_root() const;
   base::Descriptor enter(const base::Descriptor& folder, const std::string& name, const std::string& path) const;
-  base::Descriptor open_at(const Place& place, const std::string& path, int flags) const;
+  base::Descriptor open_at(const base::Descriptor& folder, const std::string& name, const std::string& path,
+                           int flags) const;
   void check(const struct stat& status, const std::string& path, Use use) const;
   [[noreturn]] void refuse_way_out_of_root(const std::string& path) const;
 

@@ -14,6 +14,7 @@ namespace esper::storage {
 namespace {
 
 constexpr std::uint64_t kMaxHolderBytes = 4096;
+constexpr char kLockName[] = "lock";
 
 std::string this_process() {
   char host[256] = {};
@@ -30,7 +31,7 @@ std::string read_holder(base::FileSystem& file_system, const std::string& path) 
 }  // namespace
 
 FolderLockAttempt try_lock_folder(base::FileSystem& file_system, const std::string& folder) {
-  const std::string path = folder + "/lock";
+  const std::string path = folder + "/" + kLockName;
   auto lock = file_system.try_lock(path);
   if (!lock) return {std::nullopt, read_holder(file_system, path)};
   try {
@@ -43,10 +44,10 @@ FolderLockAttempt try_lock_folder(base::FileSystem& file_system, const std::stri
   return {std::move(lock), {}};
 }
 
-FolderUse folder_use(const std::string& folder) {
-  const std::string path = folder + "/lock";
+FolderUse folder_use(const base::Descriptor& opened, const std::string& folder) {
+  const std::string path = folder + "/" + kLockName;
   try {
-    const auto file = Beneath(folder, Owner::kAnyone).open_file(path, O_RDONLY);
+    const auto file = Beneath(folder, Owner::kAnyone).open_file(opened, kLockName, path, O_RDONLY);
     if (retried([&] { return ::flock(file.number(), LOCK_SH | LOCK_NB); }) == 0) return FolderUse::kFree;
     if (errno == EWOULDBLOCK) return FolderUse::kHeld;
     throw base::IoError("lock", path, errno);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/descriptor.h"
 #include "base/file_system.h"
 
 namespace esper::storage {
@@ -17,8 +18,9 @@ struct FolderLockAttempt {
 FolderLockAttempt try_lock_folder(base::FileSystem& file_system, const std::string& folder);
 
 // Whether a process holds that lock, asked without taking it: no process that starts meanwhile is refused. Without a
-// lock file it is free. Throws IoError, and UnsafePath where the file is a link or no regular file.
+// lock file it is free. `opened`: the folder. Throws IoError, and UnsafePath where the file is a link or no regular
+// file.
 enum class FolderUse { kFree, kHeld };
-FolderUse folder_use(const std::string& folder);
+FolderUse folder_use(const base::Descriptor& opened, const std::string& folder);
 
 }  // namespace esper::storage

@@ -34,7 +34,7 @@ WalkedEntry entry_of_status(std::string path, const struct stat& status) {
   return entry;
 }
 
-WalkedEntry deeper_folder(std::string path, std::uint64_t inode) {
+WalkedEntry untimed_folder(std::string path, std::uint64_t inode) {
   WalkedEntry entry;
   entry.path = std::move(path);
   entry.kind = PathKind::kFolder;
@@ -107,8 +107,8 @@ class Walker {
       const std::string_view name = listed->d_name;
       struct stat status{};
       if (name == "." || name == "..") continue;
-      if (listed->d_type == DT_DIR && !prefix.empty()) {
-        found.push_back(deeper_folder(std::string(prefix).append(name), listed->d_ino));
+      if (listed->d_type == DT_DIR && (!prefix.empty() || !limits_.folder_times)) {
+        found.push_back(untimed_folder(std::string(prefix).append(name), listed->d_ino));
         continue;
       }
       if (::fstatat(folder.number(), listed->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0) continue;  // just removed
@@ -130,8 +130,12 @@ class Walker {
 FolderWalk walk_folder(const std::string& folder, WalkLimits limits) {
   const auto opened = open_listed(AT_FDCWD, folder.c_str(), 0);
   if (!opened.is_open()) throw IoError("list", folder, errno);
+  return walk_folder(opened, limits);
+}
+
+FolderWalk walk_folder(const base::Descriptor& folder, WalkLimits limits) {
   FolderWalk walk;
-  Walker(limits, walk).enter(opened, "", 1);
+  Walker(limits, walk).enter(folder, "", 1);
   return walk;
 }
 

@@ -1,5 +1,6 @@
 #include "storage/folder_lock.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -19,6 +20,15 @@ namespace esper::test::folder_lock_test {
 using namespace esper::storage;
 using esper::test::FaultyFileSystem;
 using esper::test::TemporaryFolder;
+
+namespace {
+
+FolderUse use_of(const TemporaryFolder& folder) {
+  const base::Descriptor opened(::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return folder_use(opened, folder.path());
+}
+
+}  // namespace
 
 TEST_CASE("a second holder in the same process is refused until the first lets go") {
   TemporaryFolder folder;
@@ -60,22 +70,22 @@ TEST_CASE("the lock of another process is seen, and ends when that process is ki
 
 TEST_CASE("whether a folder is in use is seen without taking its lock, and a link in its place is refused") {
   const TemporaryFolder folder;
-  CHECK(folder_use(folder.path()) == FolderUse::kFree);
+  CHECK(use_of(folder) == FolderUse::kFree);
   CHECK_FALSE(std::filesystem::exists(folder / "lock"));
   auto held = try_lock_folder(real_file_system(), folder.path());
-  CHECK(folder_use(folder.path()) == FolderUse::kHeld);
+  CHECK(use_of(folder) == FolderUse::kHeld);
   held.lock.reset();
-  CHECK(folder_use(folder.path()) == FolderUse::kFree);
+  CHECK(use_of(folder) == FolderUse::kFree);
   std::filesystem::remove(folder / "lock");
   std::filesystem::create_symlink("/dev/null", folder / "lock");
-  CHECK_THROWS_AS(folder_use(folder.path()), UnsafePath);
+  CHECK_THROWS_AS(use_of(folder), UnsafePath);
 }
 
 TEST_CASE("a process that only looks keeps no other one from taking the lock") {
   const TemporaryFolder folder;
   try_lock_folder(real_file_system(), folder.path());
   const std::jthread looker([&](const std::stop_token& stop) {
-    while (!stop.stop_requested()) folder_use(folder.path());
+    while (!stop.stop_requested()) use_of(folder);
   });
   for (int i = 0; i < 1000; ++i) REQUIRE(try_lock_folder(real_file_system(), folder.path()).lock);
 }

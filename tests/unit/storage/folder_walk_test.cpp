@@ -1,5 +1,7 @@
 #include "storage/folder_walk.h"
 
+#include <fcntl.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <fstream>
@@ -36,6 +38,26 @@ TEST_CASE("a walk lists a folder before what it holds, sorted, with sizes and wi
   CHECK(walk.entries[5].kind == base::PathKind::kOther);
   CHECK(bytes_of(walk) == 5003);
   CHECK(paths_of(walk_folder(folder.path(), {.depth = 1})) == std::vector<std::string>{"a", "b", "c"});
+}
+
+TEST_CASE(
+    "a folder that is open is listed through its descriptor, with times of its folders only where they are wanted") {
+  const test::TemporaryFolder folder;
+  fs::create_directories(folder / "b/inner");
+  std::ofstream(folder / "a") << "abc";
+  const auto listed = [&](WalkLimits limits) {
+    const base::Descriptor opened(::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    REQUIRE(opened.is_open());
+    return walk_folder(opened, limits);
+  };
+  const auto timed = listed({}), untimed = listed({.folder_times = false});
+  CHECK(paths_of(timed) == std::vector<std::string>{"a", "b", "b/inner"});
+  CHECK(paths_of(untimed) == paths_of(timed));
+  CHECK(timed.entries[1].modified_ns > 0);
+  CHECK(untimed.entries[1].modified_ns == 0);
+  CHECK(untimed.entries[1].kind == base::PathKind::kFolder);
+  CHECK(untimed.entries[1].inode == timed.entries[1].inode);
+  CHECK(untimed.entries[0].modified_ns == timed.entries[0].modified_ns);
 }
 
 TEST_CASE("a file with holes counts what it takes on the disk") {
