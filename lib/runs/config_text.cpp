@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
@@ -136,13 +137,15 @@ base::Expected<ConfigText> ConfigText::read(std::string text) {
 }
 
 std::string_view ConfigText::value_of(std::string_view path) const {
-  Path here;
-  for (const Line& line : lines_) {
-    // Most lines differ in the last name already.
-    if (line.value_size > 0 && !path.ends_with(key_of(line))) continue;
-    here.move_to(key_of(line), line.indent);
-    if (line.value_size == 0) here.enter(line.indent);
-    if (line.value_size > 0 && here.text() == path) return value_in(line);
+  std::size_t indent = 0;  // of the fields of the section that is searched
+  for (auto line = lines_.begin(); line != lines_.end() && line->indent >= indent; ++line) {
+    const std::string_view key = key_of(*line);
+    if (line->indent > indent || !path.starts_with(key)) continue;
+    if (path == key) return value_in(*line);
+    const auto below = std::next(line);
+    if (path[key.size()] != '.' || below == lines_.end() || below->indent <= indent) continue;
+    path.remove_prefix(key.size() + 1);
+    indent = below->indent;
   }
   return {};
 }

@@ -57,6 +57,24 @@ TEST_CASE("what is no resolved configuration is refused with its line") {
   CHECK(ConfigText::read(std::string("a: b\n\0: 1\n", 10)).error() == "line 2 is no field: \\x00: 1");
 }
 
+TEST_CASE("a field is found by its whole path, whatever fields of that name there are elsewhere") {
+  const auto text = ConfigText::read(
+      "data:\n  kind: digits\n  augment:\n    kind: none\n  path: a\n"
+      "data_more:\n  kind: other\nempty:\nkind: top\nhost:\n  kind: cnn\n");
+  REQUIRE(text);
+  CHECK(text->value_of("data.kind") == "digits");
+  CHECK(text->value_of("data.augment.kind") == "none");
+  CHECK(text->value_of("data.path") == "a");
+  CHECK(text->value_of("data_more.kind") == "other");
+  CHECK(text->value_of("kind") == "top");
+  CHECK(text->value_of("host.kind") == "cnn");
+  for (const char* missing : {"data", "data.augment", "data.host", "empty", "empty.kind", "host.path", "host.kind.cnn",
+                              "hos.kind", "augment.kind", "path", ""}) {
+    CAPTURE(missing);
+    CHECK(text->value_of(missing).empty());
+  }
+}
+
 TEST_CASE("a configuration is read as far as it was cut off, and one that somebody wrote by hand") {
   config::RunConfig config;
   const auto whole = config::resolved_yaml(config);
