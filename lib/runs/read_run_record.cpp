@@ -104,6 +104,8 @@ void take_times(const RunReading& reading, RunRecord& record) {
 }
 
 std::string last_name(const std::string& path) {
+  const auto named = std::filesystem::path(path).filename();
+  if (!named.empty() && named != "." && named != "..") return named.string();
   std::error_code ignored;
   const auto whole = std::filesystem::absolute(path, ignored).lexically_normal();
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
