@@ -16,7 +16,7 @@ void EpochBudgets::check(const RunProgress& progress, double train_ms, double ho
   const std::string epoch = std::to_string(progress.epoch);
   const auto text = [](double ms) { return fmt::format("{:.3f}", ms); };
   const auto notice = [&](const char* part, double took_ms) {
-    emergency.raise(EmergencyLevel::kNotice, progress.safety.failures(progress.step - 1),
+    emergency.raise(EmergencyLevel::kNotice, progress.safety.failures_before(progress.step),
                     fmt::format("{} of epoch {} took {:.0f} ms", part, epoch, took_ms));
   };
   if (const auto limit = epoch_.exceeded(train_ms)) {

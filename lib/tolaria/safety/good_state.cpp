@@ -66,11 +66,11 @@ bool is_beyond_limit(const Evaluation& evaluation) {
   return bytes > static_cast<std::uint64_t>(limit_mb) << 20U;
 }
 
-// At an epoch's end, whose last step is the one before the run's next.
+// At an epoch's end.
 std::vector<std::string> suspects(const Evaluation& evaluation, const RunProgress& progress) {
   const auto& network = evaluation.model.network.state();
   const auto growing = kasmina::growing_seeds(network), active = kasmina::active_seeds(network);
-  if (progress.safety.failures(progress.step - 1) > 0) return growing;
+  if (progress.safety.failures_before(progress.step) > 0) return growing;
   return {active.empty() ? growing.back() : active.back()};
 }
 
@@ -128,7 +128,8 @@ bool GoodState::rollback(const std::string& reason) {
     return false;
   }
   ++figures_.hits;
-  report_rollback({reason, progress_.epoch + 1, progress_.step, clock.now() - begin, "memory"});
+  const std::int64_t failures = progress_.safety.failures_before(evaluation_.facts.epoch_end(progress_));
+  report_rollback({reason, progress_.epoch + 1, progress_.step, failures, clock.now() - begin, "memory"});
   return true;
 }
 
@@ -150,7 +151,7 @@ void GoodState::report_rollback(const Rollback& made) {
                       {"tier", std::string(made.tier)}}));
   if (made.took <= evaluation_.facts.config.safety.rollback_deadline) return;
   ++figures_.late;
-  emergency_.late_rollback(figures_.latency_ms, progress_.safety.failures(progress_.step));
+  emergency_.late_rollback(figures_.latency_ms, made.failures);
 }
 
 bool GoodState::measure_again(const std::string& reason, StepMetrics& metrics, Measurements& measured) {

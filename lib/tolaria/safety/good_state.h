@@ -60,6 +60,7 @@ class GoodState {
     std::string reason;
     std::uint32_t epoch = 0;  // that the run came from, from 1
     std::int64_t step = 0;
+    std::int64_t failures = 0;  // SafetyRecord::failures_before(), of the epoch that the run came from
     base::Duration took{};
     std::string_view tier;  // "memory", "checkpoint"
   };

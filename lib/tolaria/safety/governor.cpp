@@ -10,15 +10,15 @@ constexpr std::int32_t kMostSearches = 3;
 
 Reaction reaction_to(const TrainingFailure& failure, const SafetyRecord& record, const ReactionLimits& limits) {
   const auto& [config, microbatch, computes_in_fp32, epoch_end] = limits;
-  const std::int64_t until = failure.kind == FailureKind::kBadEpoch ? failure.step : epoch_end - 1;
+  const std::int64_t end = failure.kind == FailureKind::kBadEpoch ? failure.step + 1 : epoch_end;
   if (failure.kind == FailureKind::kOutOfMemory) {
     return record.parts_at(failure.step) < microbatch ? Reaction::kSplitBatches : Reaction::kStop;
   }
   if (failure.kind == FailureKind::kNonfiniteRange && config.may_react() && record.searches < kMostSearches)
     return Reaction::kSearch;
-  if (failure.kind == FailureKind::kNonfiniteStep && record.skips(until) < config.most_skipped_steps)
+  if (failure.kind == FailureKind::kNonfiniteStep && record.skips_before(end) < config.most_skipped_steps)
     return Reaction::kSkipStep;
-  if (record.cuts(until) < config.most_rate_cuts) return Reaction::kLowerRate;
+  if (record.cuts_before(end) < config.most_rate_cuts) return Reaction::kLowerRate;
   const bool may_react = config.most_rate_cuts > 0;
   return may_react && !computes_in_fp32 && !record.full_precision ? Reaction::kFullPrecision : Reaction::kStop;
 }

@@ -42,9 +42,8 @@ void Reactions::save_earlier_state() {
 }
 
 Reactions::Next Reactions::react(const TrainingFailure& failure) {
-  const std::int64_t epoch_begin = progress_.step - facts_.steps_of(progress_.batch);
   const ReactionLimits limits{facts_.config.safety, facts_.config.data.batch_size,
-                              settings_.compute_type == torch::kFloat32, epoch_begin + facts_.steps_per_epoch()};
+                              settings_.compute_type == torch::kFloat32, facts_.epoch_end(progress_)};
   const ReactionRecord reaction = next_reaction(failure, progress_.safety, limits);
   const bool is_of_epoch = failure.kind == FailureKind::kBadEpoch;
   if (reaction.reaction == Reaction::kStop) return Next::kStop;
@@ -66,7 +65,7 @@ Reactions::Next Reactions::react(const TrainingFailure& failure) {
   made_.push_back(reaction);
   saver_.record(reaction_json(reaction));
   report(reaction, failure);
-  escalate(reaction.reaction, progress_.safety.failures(limits.epoch_end - 1), failure.reason);
+  escalate(reaction.reaction, progress_.safety.failures_before(limits.epoch_end), failure.reason);
   if (restored && !needs_checkpoint(failure, reaction)) return Next::kTrainAgain;
   restart_request_.reactions = made_;
   return Next::kRestart;

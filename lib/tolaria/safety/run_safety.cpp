@@ -80,13 +80,14 @@ RunSafety::RunSafety(const Evaluation& evaluation, RunProgress& progress, Saver&
       conservative_mode_(outbox, emergency_) {}
 
 void RunSafety::begin(const std::optional<RestartReport>& restart_report) {
+  // A run that was restarted comes from an epoch that failed, however far it went back.
+  const std::int64_t end = restart_report ? kEveryStep : evaluation_.facts.epoch_end(progress_);
+  const std::int64_t failures = progress_.safety.failures_before(end);
   if (restart_report) {
     const auto& [reason, epoch, step, took, figures] = *restart_report;
     good_state_.go_on_from(figures);
-    good_state_.report_rollback({reason, epoch, step, took, "checkpoint"});
+    good_state_.report_rollback({reason, epoch, step, failures, took, "checkpoint"});
   }
-  // A run that was restarted comes from an epoch that failed, however far it went back.
-  const std::int64_t failures = progress_.safety.failures(restart_report ? kEveryStep : progress_.step);
   if (failures > 0) emergency_.raise(EmergencyLevel::kElevated, failures, "the last epoch failed");
   // Runs of earlier versions did not record the good step.
   const std::int64_t steps_of_epoch = evaluation_.facts.steps_of(progress_.batch);
@@ -203,17 +204,16 @@ std::optional<RunOutcome> RunSafety::restart_before_epoch(const std::string& rea
 void RunSafety::end_epoch(const LossVerdict& verdict, const Measurements& measured,
                           ConservativeMode::Decision decision) {
   using Decision = ConservativeMode::Decision;
-  const std::int64_t last_step = progress_.step - 1;
   record_verdict(progress_.safety, verdict, measured.running.loss, progress_.step);
   if (verdict.kind == Verdict::kSuspect) outbox_.emit(suspect_event(verdict, measured.running.loss, progress_));
   if (!measured.undone.empty()) {
     ++progress_.safety.failed_epochs;
-    emergency_.fail_epoch(progress_.safety.failures(last_step), measured.undone);
+    emergency_.fail_epoch(progress_.safety.failures_before(progress_.step), measured.undone);
   } else if (verdict.kind == Verdict::kGood) {
     progress_.safety.end_epoch(progress_.step);
     emergency_.end_good_epoch(decision == Decision::kMissing ? EmergencyLevel::kConservative : EmergencyLevel::kNone);
   }
-  conservative_mode_.follow(decision, progress_.safety.failures(last_step));
+  conservative_mode_.follow(decision, progress_.safety.failures_before(progress_.step));
   good_state_.take_snapshot();
 }
 

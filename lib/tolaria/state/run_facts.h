@@ -35,6 +35,10 @@ struct RunFacts {
     return (batches + config.step.accumulation - 1) / config.step.accumulation;
   }
   std::int64_t steps_per_epoch() const { return steps_of(batches_per_epoch); }
+  // The first step after the epoch that the run is in.
+  std::int64_t epoch_end(const RunProgress& progress) const {
+    return progress.step - steps_of(progress.batch) + steps_per_epoch();
+  }
   step::RunLength length() const { return {steps_per_epoch(), steps_per_epoch() * config.epochs}; }
   // The place of a step of the run, from 0.
   double learning_rate(std::int64_t step) const;

@@ -56,8 +56,8 @@ constexpr double kLeastRate = 1e-300;                       // a rate that was c
 
 bool is_in(double value, double least, double most) { return value >= least && value <= most; }
 
-std::int64_t count_until(const std::vector<FromStep>& entries, std::int64_t step) {
-  return std::ranges::count_if(entries, [&](const FromStep& entry) { return entry.step <= step; });
+std::int64_t count_before(const std::vector<FromStep>& entries, std::int64_t step) {
+  return std::ranges::count_if(entries, [&](const FromStep& entry) { return entry.step < step; });
 }
 
 bool are_sound(const std::vector<FromStep>& entries, double least, double most) {
@@ -76,8 +76,8 @@ void insert_step(std::vector<std::int64_t>& steps, std::int64_t step) {
   steps.insert(std::ranges::upper_bound(steps, step), step);
 }
 
-std::int64_t count_until(const std::vector<std::int64_t>& steps, std::int64_t step) {
-  return std::ranges::upper_bound(steps, step) - steps.begin();
+std::int64_t count_before(const std::vector<std::int64_t>& steps, std::int64_t step) {
+  return std::ranges::lower_bound(steps, step) - steps.begin();
 }
 
 bool are_sound(const std::vector<std::int64_t>& steps) {
@@ -126,11 +126,13 @@ std::int64_t SafetyRecord::parts_at(std::int64_t step) const {
   return static_cast<std::int64_t>(most);
 }
 
-std::int64_t SafetyRecord::skips(std::int64_t step) const { return count_until(skipped_steps, step); }
+std::int64_t SafetyRecord::skips_before(std::int64_t step) const { return count_before(skipped_steps, step); }
 
-std::int64_t SafetyRecord::cuts(std::int64_t step) const { return count_until(rate_cuts, step); }
+std::int64_t SafetyRecord::cuts_before(std::int64_t step) const { return count_before(rate_cuts, step); }
 
-std::int64_t SafetyRecord::failures(std::int64_t step) const { return failed_epochs + count_until(failed_steps, step); }
+std::int64_t SafetyRecord::failures_before(std::int64_t step) const {
+  return failed_epochs + count_before(failed_steps, step);
+}
 
 void SafetyRecord::apply(const ReactionRecord& reaction) {
   if (reaction.number <= reactions) return;

@@ -82,11 +82,11 @@ struct SafetyRecord {
   bool skips_step(std::int64_t step) const;
   double rate_factor(std::int64_t step) const;
   std::int64_t parts_at(std::int64_t step) const;
-  // Reactions of the present epoch to this step and those before it.
-  std::int64_t skips(std::int64_t step) const;
-  std::int64_t cuts(std::int64_t step) const;
-  // Epochs in a row, up to this step, that were undone or given up, since one that ended well.
-  std::int64_t failures(std::int64_t step) const;
+  // Reactions to steps before this one, since an epoch that ended well.
+  std::int64_t skips_before(std::int64_t step) const;
+  std::int64_t cuts_before(std::int64_t step) const;
+  // Epochs in a row that were undone or given up before this step, since one that ended well.
+  std::int64_t failures_before(std::int64_t step) const;
 
   // Adds a reaction that it does not have yet; others change nothing.
   void apply(const ReactionRecord& reaction);

@@ -34,7 +34,7 @@ TEST_CASE("steps are passed over, then the rate is lowered, then the run stops")
   SafetyRecord record;
   for (const std::int64_t step : {40, 47}) CHECK(react(record, nonfinite_step(step), {config}) == Reaction::kSkipStep);
   CHECK(record.skips_step(40));
-  CHECK(record.failures(99) == 0);
+  CHECK(record.failures_before(99) == 0);
   CHECK_FALSE(record.skips_step(41));
   CHECK(react(record, nonfinite_step(50), {config}) == Reaction::kLowerRate);
   CHECK(record.rate_factor(49) == 1);
@@ -50,7 +50,7 @@ TEST_CASE("a run that does not compute in fp32 goes on in it before it stops, on
                                        Reaction::kStop};
   for (const Reaction reaction : expected) CHECK(react(record, bad_epoch(60), limits) == reaction);
   CHECK(record.full_precision);
-  CHECK(record.failures(60) == 3);
+  CHECK(record.failures_before(61) == 3);
 }
 
 TEST_CASE("where memory runs out microbatches are halved as long as they can be") {
@@ -66,7 +66,7 @@ TEST_CASE("where memory runs out microbatches are halved as long as they can be"
   CHECK(react(record, out_of_memory(9), limits) == Reaction::kSplitBatches);
   CHECK(record.parts_at(9) == 7);  // single samples
   CHECK(react(record, out_of_memory(9), limits) == Reaction::kStop);
-  CHECK(record.failures(99) == 0);
+  CHECK(record.failures_before(99) == 0);
   record.end_epoch(20);
   CHECK(record.splits.empty());
   CHECK(record.parts_at(20) == 7);
@@ -83,7 +83,7 @@ TEST_CASE("an epoch that ends well clears the counts, and keeps the lower rate")
   record.end_epoch(60);
   CHECK(record.skipped_steps.empty());
   CHECK(record.rate_factor(60) == 0.25);
-  CHECK(record.failures(99) == 0);
+  CHECK(record.failures_before(99) == 0);
   CHECK(react(record, nonfinite_step(70), {config}) == Reaction::kSkipStep);
 }
 
@@ -95,11 +95,11 @@ TEST_CASE("a step is looked for three times; if it is never there the rate is lo
     CHECK(react(record, nonfinite_range(step), {config}) == Reaction::kSearch);
   CHECK(record.searches == 3);
   CHECK(record.search_until == 52);
-  CHECK(record.failures(99) == 0);
+  CHECK(record.failures_before(99) == 0);
   CHECK(react(record, nonfinite_range(44), {config}) == Reaction::kLowerRate);
   CHECK(record.rate_factor(43) == 1);
   CHECK(record.rate_factor(44) == 0.5);
-  CHECK(record.failures(44) == 1);
+  CHECK(record.failures_before(45) == 1);
   for (int search = 0; search < 3; ++search) CHECK(react(record, nonfinite_range(45), {config}) == Reaction::kSearch);
   CHECK(react(record, nonfinite_range(45), {config}) == Reaction::kStop);
 }
@@ -147,13 +147,13 @@ TEST_CASE("reactions to steps of a later epoch, known from the journal, do not c
   CHECK(react(record, nonfinite_step(40), {config, 8, true, 60}) == Reaction::kSkipStep);
   record.apply({4, Reaction::kLowerRate, 97, 0.5});
   record.end_epoch(60);
-  CHECK(record.failures(96) == 0);
-  CHECK(record.failures(97) == 1);
+  CHECK(record.failures_before(97) == 0);
+  CHECK(record.failures_before(98) == 1);
   CHECK(record.skips_step(90));
   CHECK(react(record, nonfinite_step(99), {config}) == Reaction::kLowerRate);
-  CHECK(record.failures(99) == 2);
+  CHECK(record.failures_before(99) == 2);
   record.end_epoch(120);
-  CHECK(record.failures(120) == 0);
+  CHECK(record.failures_before(121) == 0);
 }
 
 TEST_CASE("with nothing allowed a run stops at once, in any precision") {

@@ -1,7 +1,9 @@
 #include "tolaria/safety/reactions.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <chrono>
+#include <cstdint>
 #include <thread>
 
 #include "support/run_fixture.h"
@@ -10,6 +12,7 @@ namespace esper::test::reactions_test {
 
 using tolaria::Emergency;
 using tolaria::GoodState;
+using tolaria::Reaction;
 using tolaria::Reactions;
 
 namespace {
@@ -52,6 +55,37 @@ TEST_CASE("a checkpoint whose save does not end in time is not taken for missing
   run.it.saver.save();
   CHECK(run.reactions.has_checkpoint_before(6));
   run.it.files.release_calls();
+}
+
+TEST_CASE("a late return counts the failures of its epoch and of those before it, also at the epoch's end") {
+  auto config = small_config();
+  config.safety.rollback_deadline = {};
+  for (const std::int64_t batch : {2, 6}) {
+    ReactingRun run(config);
+    SmallRun& it = run.it;
+    it.progress.epoch = 1;
+    it.progress.step = 6;
+    run.good_state.take_snapshot();
+    it.progress.batch = batch;
+    it.progress.step = 6 + batch;
+    std::int64_t number = 0;
+    for (const std::int64_t step : {7, 11, 12}) it.progress.safety.apply({++number, Reaction::kLowerRate, step, 0.5});
+    REQUIRE(run.good_state.rollback("a step went wrong"));
+    it.outbox.flush();
+    const auto escalated = it.events("tolaria.emergency.escalated");
+    REQUIRE(escalated.size() == 1);
+    CHECK(escalated[0].attributes.at("streak") == "2");
+  }
+}
+
+TEST_CASE("a run that is resumed within an epoch that failed, as its journal says, begins at that level") {
+  const std::int64_t step = GENERATE(3, 6);  // of the first epoch, of the second
+  SmallRun it;
+  it.progress.safety.apply({1, Reaction::kLowerRate, step, 0.5});
+  it.go();
+  const auto escalated = it.events("tolaria.emergency.escalated");
+  REQUIRE(escalated.size() == (step == 3 ? 1 : 0));
+  if (step == 3) CHECK(escalated[0].attributes.at("streak") == "1");
 }
 
 }  // namespace esper::test::reactions_test

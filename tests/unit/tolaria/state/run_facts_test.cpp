@@ -26,6 +26,20 @@ TEST_CASE("microbatches that are left over at the end of an epoch count as a ste
   CHECK(facts_with(1, 4).steps_per_epoch() == 1);
 }
 
+TEST_CASE("the end of the epoch that a run is in is the same from its first step to its last") {
+  const auto facts = facts_with(6, 4);
+  RunProgress progress;
+  progress.epoch = 3;
+  progress.step = 6;
+  CHECK(facts.epoch_end(progress) == 8);
+  progress.batch = 4;
+  progress.step = 7;
+  CHECK(facts.epoch_end(progress) == 8);
+  progress.batch = 6;
+  progress.step = 8;
+  CHECK(facts.epoch_end(progress) == 8);
+}
+
 TEST_CASE("the learning rate follows the schedule by the run's own epochs") {
   auto facts = facts_with(6, 1);
   facts.config.training.optimizer.lr = 0.5;
