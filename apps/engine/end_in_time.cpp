@@ -17,7 +17,7 @@ std::function<void()> end_in_time(const config::RunConfig& config, int status, c
 }
 
 std::function<void()> end_in_time(const config::RunConfig& config, const std::exception& error) {
-  return end_in_time(config, exit_status_of(error), error.what());
+  return end_in_time(config, static_cast<int>(exit_code_of(error)), error.what());
 }
 
 }  // namespace esper::engine

@@ -26,9 +26,9 @@ std::optional<Error> known_error(const std::exception& error) {
   return of_torch != nullptr ? std::optional(Error(ExitCode::kBug, of_torch->what_without_backtrace())) : std::nullopt;
 }
 
-int exit_status_of(const std::exception& error) {
+ExitCode exit_code_of(const std::exception& error) {
   const auto known = known_error(error);
-  return static_cast<int>(known ? known->code() : ExitCode::kBug);
+  return known ? known->code() : ExitCode::kBug;
 }
 
 }  // namespace esper::engine

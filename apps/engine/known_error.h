@@ -12,6 +12,6 @@ namespace esper::engine {
 // base::Error is itself. Empty for what is none of these.
 std::optional<base::Error> known_error(const std::exception& error);
 // Of a process that this error ends.
-int exit_status_of(const std::exception& error);
+base::ExitCode exit_code_of(const std::exception& error);
 
 }  // namespace esper::engine

@@ -176,7 +176,7 @@ void report_failed_restart(const TrainingSetup& setup, const OpenRun& open, cons
     progress.epoch = where.epoch - 1;
     progress.step = where.step;
     tolaria::Outbox outbox(open.folder.run_id(), base::Clock(), progress, ledger, telemetry.sink());
-    tolaria::report_failure(outbox, ledger, progress, error, exit_status_of(error), tolaria::LastState::kNotSaved);
+    tolaria::report_failure(outbox, ledger, progress, error, exit_code_of(error), tolaria::LastState::kNotSaved);
     telemetry.close();
     publish_trace(open.files, open.folder, ledger);
   } catch (const std::exception& unwritten) {

@@ -78,7 +78,7 @@ ordered_json summary_of(Composition& composition, const tolaria::RunOutcome& out
                        const std::string& esper) {
   const auto known = known_error(error);
   const std::string reason = known ? known->what() : error.what();
-  const base::ExitCode code = known ? known->code() : base::ExitCode::kBug;
+  const base::ExitCode code = exit_code_of(error);
   const tolaria::RunOutcome outcome{tolaria::RunOutcome::Kind::kFailed, 0, reason, {}, code};
   try {
     publish_summary(open.files, open.folder, summary_of(composition, outcome, open, esper));

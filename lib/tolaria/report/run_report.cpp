@@ -122,9 +122,9 @@ void report_outcome(const Run& run, const RunOutcome& outcome) {
 }
 
 void report_failure(Outbox& outbox, base::Ledger& ledger, const RunProgress& progress, const std::exception& error,
-                    int exit_code, LastState state) {
+                    base::ExitCode code, LastState state) {
   outbox.emit(event("tolaria.run_finished"_event, Level::kError,
-                    {{"exit_code", std::to_string(exit_code)},
+                    {{"exit_code", std::to_string(static_cast<int>(code))},
                      {"epochs", std::to_string(progress.epoch)},
                      {"steps", std::to_string(progress.step)},
                      {"status", state == LastState::kSaved ? "failed after saving" : "failed"},

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
 #include "tolaria/run/run.h"
 #include "tolaria/state/run_outcome.h"
@@ -35,9 +36,9 @@ void report_start(const Run& run, const RunStart& start);
 // The last packet of a process, with the run's outcome.
 void report_outcome(const Run& run, const RunOutcome& outcome);
 enum class LastState { kSaved, kNotSaved };
-// exit_code: of the process, for this error.
+// code: of the process, for this error.
 void report_failure(Outbox& outbox, base::Ledger& ledger, const RunProgress& progress, const std::exception& error,
-                    int exit_code, LastState state);
+                    base::ExitCode code, LastState state);
 
 // The last packet of a process: the pending events, and the time since the last epoch.
 void report_end(Outbox& outbox, base::Ledger& ledger);

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <stdexcept>
 
+#include "base/error.h"
 #include "support/run_fixture.h"
 
 namespace esper::test::run_report_test {
@@ -115,7 +116,8 @@ TEST_CASE("the last packet says how the run ended, and has the rest of the ledge
 TEST_CASE("a run that an exception ended says whether its state is saved") {
   for (const auto state : {LastState::kSaved, LastState::kNotSaved}) {
     SmallRun it;
-    report_failure(it.run.outbox, it.run.ledger, it.run.progress, std::runtime_error("no more batches"), 3, state);
+    report_failure(it.run.outbox, it.run.ledger, it.run.progress, std::runtime_error("no more batches"),
+                   base::ExitCode::kData, state);
     const auto finished = it.events("tolaria.run_finished");
     CHECK(only(finished).level == leyline::Level::kError);
     CHECK(only(finished).attributes.at("exit_code") == "3");
