@@ -13,9 +13,9 @@ namespace {
 
 constexpr const char* kExitCodes =
     "Exit codes: 0 done, 1 a difference was found (config diff, telemetry diff, topo diff, baseline check,\n"
-    "            policy replay), or none where one is expected (repro),\n"
+    "            policy replay, verify-resume), a drill failed (drill), or a step is finite now (repro),\n"
     "            2 configuration or command line, 3 data, 4 diverged, 5 checkpoint, 6 resources, 7 policy, 70 bug,\n"
-    "            75 try again later, 129/130/143 interrupted\n";
+    "            75 try again later, 129/130/143 interrupted, 141 standard output was closed by its reader\n";
 
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;

@@ -2,9 +2,15 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
 
 #include "cli.h"
 #include "support/committed_file.h"
+#include "support/files.h"
 
 namespace esper::test::help_test {
 
@@ -23,7 +29,37 @@ std::vector<std::string> describe(const std::string& command) {
   return words;
 }
 
+std::set<std::string> numbers_in(const std::string& text) {
+  static const std::regex kNumber("[0-9]+");
+  return {std::sregex_token_iterator(text.begin(), text.end(), kNumber), std::sregex_token_iterator()};
+}
+
+std::string between(const std::string& text, const std::string& begin, const std::string& end) {
+  const auto from = text.find(begin);
+  REQUIRE(from != std::string::npos);
+  const auto rest = text.substr(from + begin.size());
+  return rest.substr(0, rest.find(end));
+}
+
+// Of the runbook: the first cell of each row.
+std::set<std::string> documented_exit_codes() {
+  std::set<std::string> codes;
+  std::istringstream lines(between(read_text(ESPER_SOURCE_DIR "/docs/runbook.md"), "\n## Exit codes\n", "\n## "));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("| ")) codes.merge(numbers_in(between(line, "| ", " |")));
+  }
+  return codes;
+}
+
 }  // namespace
+
+TEST_CASE("the help lists the exit codes of the runbook") {
+  const std::string help = run_esper({"--help"}).out;
+  CHECK(numbers_in(between(help, "Exit codes:", "\n\n")) == documented_exit_codes());
+  const std::string of_one = between(help, "1 a difference", "2 configuration");
+  for (const char* command : {"verify-resume", "drill", "repro", "policy replay"})
+    CHECK_THAT(of_one, ContainsSubstring(command));
+}
 
 TEST_CASE("the help of every command is the approved one, with an example") {
   const std::string command =
