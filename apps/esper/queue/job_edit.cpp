@@ -29,7 +29,7 @@ struct EditOptions {
   jobs::JobChange change;
   std::vector<std::int64_t> after;
   bool after_none = false;
-  std::string memory;
+  std::optional<std::string> memory;
   std::vector<std::string> assignments;
 };
 
@@ -60,7 +60,7 @@ json given_fields(const jobs::JobChange& change) {
 int edit(const EditOptions& options) {
   jobs::JobChange change = options.change;
   if (!options.after.empty() || options.after_none) change.after = jobs::JobIds{options.after};
-  if (!options.memory.empty()) change.memory_bytes = bytes_in("--memory", options.memory);
+  if (options.memory) change.memory_bytes = bytes_in("--memory", *options.memory);
   if (!options.assignments.empty()) edit_run_file(options, change);
   if (change == jobs::JobChange{})
     throw base::Error(base::ExitCode::kConfig, "nothing to change; see esper job edit --help for what can be");

@@ -2,6 +2,8 @@
 #include <fmt/core.h>
 
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "base/error.h"
 #include "base/text/json_fields.h"
@@ -21,7 +23,8 @@ struct SubmitOptions {
   DaemonAddress address;
   ConfigOptions config;
   jobs::Submission submission;
-  std::string memory, repeat;
+  std::optional<std::string> memory;
+  std::string repeat;
   bool no_daemon_start = false;
 };
 
@@ -39,7 +42,7 @@ int submit(SubmitOptions options) {
   if (!submission.run_dir.empty()) submission.run_dir = absolute_path(submission.run_dir);
   if (submission.name.empty()) submission.name = config.name;
   submission.needs.threads = config.device.threads;
-  if (!options.memory.empty()) submission.needs.memory_bytes = bytes_in("--memory", options.memory);
+  if (options.memory) submission.needs.memory_bytes = bytes_in("--memory", *options.memory);
   submission.token = new_submission_token();
   if (!options.repeat.empty()) submission.seeds = seeds_in(options.repeat);
   if (!submission.seeds.empty() && sets(options.config.assignments, "seed"))

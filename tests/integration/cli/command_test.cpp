@@ -177,6 +177,20 @@ TEST_CASE("flags that would have no part in a measurement are refused before it 
   CHECK_THAT(finished.err, ContainsSubstring(c.expected));
 }
 
+TEST_CASE("an amount of memory that is empty is refused, and the reason shows one that is not") {
+  const TemporaryFolder folder;
+  const std::string state_dir = (folder.path / "daemon").string();
+  for (const auto& words :
+       {std::vector<std::string>{"job", "edit", "1"}, {"submit", kReference, "--no-daemon-start"}}) {
+    std::vector<std::string> command = words;
+    command.insert(command.end(), {"--state-dir", state_dir, "--memory", ""});
+    const Finished refused = run_esper(command);
+    CAPTURE(words.front());
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.err, ContainsSubstring("--memory: is empty; it needs a whole number and a unit, like 4GiB"));
+  }
+}
+
 TEST_CASE("no command prints the help on stderr and exits 2") {
   const Finished finished = run_esper({});
   CHECK(finished.exit_code == 2);
