@@ -1,7 +1,6 @@
 // `esper logs`: what a job's training prints.
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <poll.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -163,8 +162,7 @@ void follow(const LogOptions& options, Output& output) {
     if (is_over) return;
     const int changes = output.changes();
     if (changes >= 0) output.print_new();  // what came before it was watched
-    std::array waiting{pollfd{events.descriptor(), POLLIN, 0}, pollfd{changes, POLLIN, 0}};
-    ::poll(waiting.data(), waiting.size(), -1);
+    base::wait_until_readable({events.descriptor(), changes});
     output.take_changes();
     output.print_new();
     bool is_concerned = false;

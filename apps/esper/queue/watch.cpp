@@ -127,9 +127,11 @@ int watch_in_lines(const JobListOptions& options) {
   };
   report_more(options, take_all());
   while (true) {
-    const auto seen = events.next(std::chrono::hours(1));
-    if (seen.kind == Kind::kMissed) take_all();
-    if (seen.kind == Kind::kJob) base::write_output(lines.line_of(seen.job));
+    for (auto seen = events.next({}); seen.kind != Kind::kNothing; seen = events.next({})) {
+      if (seen.kind == Kind::kMissed) take_all();
+      if (seen.kind == Kind::kJob) base::write_output(lines.line_of(seen.job));
+    }
+    base::wait_until_readable({events.descriptor()});
   }
 }
 

@@ -1,6 +1,7 @@
 #include "base/text/standard_output.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <vector>
 
 #include "base/error.h"
 #include "base/text/printable.h"
@@ -30,6 +32,13 @@ void write_output(std::string_view text) {
   if (reason == EPIPE) throw BrokenPipe();
   throw Error(ExitCode::kResources,
               "the result could not be written to standard output: " + std::generic_category().message(reason));
+}
+
+void wait_until_readable(std::initializer_list<int> descriptors) {
+  std::vector<pollfd> waiting{{STDOUT_FILENO, 0, 0}};
+  for (const int descriptor : descriptors) waiting.push_back({descriptor, POLLIN, 0});
+  poll(waiting.data(), waiting.size(), -1);
+  if ((waiting.front().revents & (POLLERR | POLLHUP)) != 0) throw BrokenPipe();
 }
 
 void write_text(std::string_view text) { write_output(printable(text)); }

@@ -2,6 +2,7 @@
 // The one way a command's result leaves the process. A result that could not be written is an error of the command.
 
 #include <exception>
+#include <initializer_list>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -32,6 +33,10 @@ void write_line(std::string_view text);
 // Two blanks of indentation and a newline at the end. Bytes that are no UTF-8 become U+FFFD, and what could steer a
 // terminal a \u escape.
 void write_json(const nlohmann::ordered_json& json);
+
+// For a command that follows something: waits until one of the descriptors is readable (-1: none) or a signal came.
+// Throws BrokenPipe once nobody can read its output any more.
+void wait_until_readable(std::initializer_list<int> descriptors);
 
 // What write_json() writes.
 std::string json_text(const nlohmann::ordered_json& json);

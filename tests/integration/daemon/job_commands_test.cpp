@@ -1,4 +1,5 @@
 // What users ask of jobs that were submitted: `esper submit --repeat`, `job`, `jobs --watch`, `attach`, `logs -f`.
+#include <fmt/core.h>
 #include <signal.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -184,6 +185,23 @@ TEST_CASE("interrupted, those that watch end with 0, and the job goes on") {
   CHECK_THAT(watched.out, ContainsSubstring("job 1 running"));
   CHECK(watched.out.find('\x1b') == std::string::npos);
   CHECK(jobs.daemon.job(job)["state"] == "running");
+}
+
+TEST_CASE("those that watch end once their reader has gone, though nothing changes") {
+  const Jobs jobs;
+  const auto job = jobs.daemon.tell(
+      Words{"submit", jobs.config, "--hold", "--run-dir", jobs.daemon.room.run("held").string()} + kBrief);
+  REQUIRE(job["state"] == "held");
+  const auto in_shell = [](const std::string& line) { return run_program({"/bin/bash", "-c", line}); };
+  const auto of = [&](const std::string& words) {
+    return fmt::format("timeout 60 '{}' {} --state-dir '{}'", binary(), words, jobs.daemon.state_dir());
+  };
+  const auto first = in_shell(of("jobs --watch") + " | head -1; exit ${PIPESTATUS[0]}");
+  CHECK(first.exit_code == 141);
+  CHECK_THAT(first.out, ContainsSubstring("job 1 held"));
+  const auto log = in_shell(with_reader_gone(of("logs -f 1")));
+  CHECK(log.exit_code == 141);
+  CHECK(log.err.empty());
 }
 
 TEST_CASE("the log is followed over a restart of the job, and of the daemon, until the job ends") {
