@@ -1,7 +1,6 @@
 #include "engine/train_report.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
@@ -60,7 +59,7 @@ void print_outcome(const ordered_json& summary, const tolaria::RunOutcome& outco
   if (failed) base::print_failure(outcome.reason + "\nrun folder: " + summary["run_dir"].get<std::string>());
   const std::string text = format == OutcomeFormat::kJson ? base::json_text(summary) : format_summary(summary);
   if (reached_its_end(outcome)) return base::write_output(text);
-  base::TextOutlet(STDOUT_FILENO).write(text);
+  base::write_output_in_time(text);
 }
 
 void publish_summary(FileSystem& files, const RunFolder& folder, const ordered_json& summary) {

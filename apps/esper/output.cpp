@@ -58,6 +58,8 @@ int report_error(base::ExitCode code, const std::string& text, const std::vector
   if (format == Format::kJson) {
     try {
       print_json(ordered_json{{"error", error_json(code, text, problems)}});
+    } catch (const base::Error& lost) {
+      if (lost.what() != text) base::print_failure(lost.what());
     } catch (const std::exception&) {  // the message below and the exit status report it
     }
   }

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -38,15 +39,12 @@ void on_signal(int signal) {
 }
 
 // In the form that the front gives every error.
-void print_json_error(base::ExitCode code) {
+std::string json_error(base::ExitCode code) {
   const nlohmann::ordered_json error = {{"code", base::name_of(code)},
                                         {"exit_code", static_cast<int>(code)},
                                         {"text", kFinalMessage},
                                         {"problems", nlohmann::ordered_json::array()}};
-  try {
-    base::write_json({{"error", error}});
-  } catch (const std::exception&) {  // nobody reads it; the exit status tells it
-  }
+  return base::json_text({{"error", error}});
 }
 
 // Other threads may be making files in it at this very moment.
@@ -87,7 +85,7 @@ void CleanEnd::watch() const {
   end_progress();
   base::print_failure(kFinalMessage);
   remove_folder(folder_);
-  if (prints_json_) print_json_error(static_cast<base::ExitCode>(128 + signal));
+  if (prints_json_) base::write_output_in_time(json_error(static_cast<base::ExitCode>(128 + signal)));
   _exit(128 + signal);
 }
 

@@ -42,15 +42,14 @@ int write_and_print(const std::string& file, nlohmann::ordered_json document, Fo
   } catch (const base::IoError& error) {
     failure = error;
   }
+  if (failure) base::print_failure(failure->what());
   if (format == Format::kJson) {
     if (failure) document["error"] = error_json(failure->code(), failure->what());
     print_json(document);
   } else {
     print_text();
   }
-  if (!failure) return 0;
-  base::print_failure(failure->what());
-  return static_cast<int>(failure->code());
+  return failure ? static_cast<int>(failure->code()) : 0;
 }
 
 }  // namespace esper

@@ -98,6 +98,7 @@ int gc(const RunsGcOptions& options) {
   GcPlan plan = runs::gc_plan(gc_runs(found, wanted.what), wanted, now_ms());
   if (!options.json) print_plan(plan, found.problems);
   const auto failures = options.yes ? delete_planned(plan) : std::vector<std::string>();
+  if (!failures.empty()) base::print_failure(base::joined(failures, "\n"));
   if (options.json) {
     ordered_json result = plan_json(plan);
     result["deleted"] = options.yes;
@@ -108,9 +109,7 @@ int gc(const RunsGcOptions& options) {
     const char* what = options.yes ? "freed {}\n" : "would free {}; to delete: the same command with --yes\n";
     print(fmt::format(fmt::runtime(plan.items.empty() ? "nothing to delete\n" : what), bytes_text(plan.bytes)));
   }
-  if (failures.empty()) return 0;
-  base::print_failure(base::joined(failures, "\n"));
-  return static_cast<int>(base::ExitCode::kResources);
+  return failures.empty() ? 0 : static_cast<int>(base::ExitCode::kResources);
 }
 
 }  // namespace

@@ -85,10 +85,9 @@ int rm_runs(const RunsRmOptions& options) {
     deleted_bytes += record.bytes;
     if (!options.json) print_line("deleted " + record.path);
   }
+  if (!problems.empty()) base::print_failure(base::joined(problems, "\n"));
   if (options.json) print_deleted(deleted, deleted_bytes, problems);
-  if (problems.empty()) return 0;
-  base::print_failure(base::joined(problems, "\n"));
-  return static_cast<int>(base::ExitCode::kResources);
+  return problems.empty() ? 0 : static_cast<int>(base::ExitCode::kResources);
 }
 
 }  // namespace

@@ -6,15 +6,41 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <system_error>
 #include <vector>
 
 #include "base/error.h"
 #include "base/text/printable.h"
+#include "base/text/text_outlet.h"
 
 namespace esper::base {
+namespace {
+
+std::string loss_text(int error) {
+  return "the result could not be written to standard output: " +
+         (error == ETIMEDOUT ? "it was not read in time" : std::generic_category().message(error));
+}
+
+// 0, or an errno.
+int write_waiting(std::string_view text) {
+  while (!text.empty()) {
+    const auto count = write(STDOUT_FILENO, text.data(), text.size());
+    if (count >= 0) {
+      text.remove_prefix(static_cast<std::size_t>(count));
+    } else if (errno == EAGAIN) {
+      pollfd room{STDOUT_FILENO, POLLOUT, 0};
+      poll(&room, 1, -1);
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
 
 void keep_standard_streams() {
   signal(SIGPIPE, SIG_IGN);
@@ -27,11 +53,14 @@ void keep_standard_streams() {
 }
 
 void write_output(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
-  const int reason = errno;
-  if (reason == EPIPE) throw BrokenPipe();
-  throw Error(ExitCode::kResources,
-              "the result could not be written to standard output: " + std::generic_category().message(reason));
+  const int error = write_waiting(text);
+  if (error == EPIPE) throw BrokenPipe();
+  if (error != 0) throw Error(ExitCode::kResources, loss_text(error));
+}
+
+void write_output_in_time(std::string_view text) {
+  const int error = TextOutlet(STDOUT_FILENO).write(text);
+  if (error != 0 && error != EPIPE) print_failure(loss_text(error));
 }
 
 void wait_until_readable(std::initializer_list<int> descriptors) {

@@ -22,7 +22,8 @@ inline constexpr int kBrokenPipeStatus = 141;
 // place. Writing to such a standard output fails.
 void keep_standard_streams();
 
-// These write and flush. They throw BrokenPipe, and Error{kResources} where it cannot be written.
+// These wait for their reader as long as there is one, also where standard output is non-blocking. They throw
+// BrokenPipe, and Error{kResources} where it cannot be written.
 
 // Bytes as they are: for text that is known to be harmless.
 void write_output(std::string_view text);
@@ -33,6 +34,10 @@ void write_line(std::string_view text);
 // Two blanks of indentation and a newline at the end. Bytes that are no UTF-8 become U+FFFD, and what could steer a
 // terminal a \u escape.
 void write_json(const nlohmann::ordered_json& json);
+
+// For a command that fails, or was interrupted: waits a second at most, and reports on standard error what is lost,
+// unless the reader closed the pipe.
+void write_output_in_time(std::string_view text);
 
 // For a command that follows something: waits until one of the descriptors is readable (-1: none) or a signal came.
 // Throws BrokenPipe once nobody can read its output any more.

@@ -108,7 +108,8 @@ TEST_CASE("a result that cannot be written is an error of the command") {
     const bool refused = std::string(words).find("nowhere") != std::string::npos;
     const Finished full = in_shell(binary() + " " + words + " > /dev/full");
     CHECK(full.exit_code == (refused ? 2 : 6));
-    CHECK_THAT(full.err, ContainsSubstring(refused ? "nowhere.yaml" : "No space left on device"));
+    CHECK_THAT(full.err, ContainsSubstring("No space left on device"));
+    if (refused) CHECK_THAT(full.err, ContainsSubstring("nowhere.yaml"));
     const Finished closed = in_shell(binary() + " " + words + " >&-");
     CHECK(closed.exit_code == (refused ? 2 : 6));
   }

@@ -104,6 +104,7 @@ TEST_CASE("a run that a signal stops ends with its state saved, also where nobod
   const Finished finished = program.wait(kPatience);
   CHECK_FALSE(finished.timed_out);
   CHECK(finished.exit_code == 143);
+  CHECK_THAT(finished.err, ContainsSubstring("could not be written to standard output: it was not read in time"));
   CHECK(read_json(run / "summary.json")["status"] == "interrupted");
 }
 
