@@ -5,6 +5,7 @@
 
 #include "base/file_system.h"
 #include "base/ledger/ledger.h"
+#include "device/kernel_trace.h"
 #include "tolaria/run/run_folder.h"
 #include "tolaria/state/run_outcome.h"
 
