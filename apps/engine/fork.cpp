@@ -15,6 +15,7 @@
 #include "engine/commands.h"
 #include "engine/no_epochs_left.h"
 #include "engine/policy/policy.h"
+#include "engine/start_run.h"
 #include "engine/training_setup.h"
 #include "engine/trusted_programs.h"
 #include "history/growth/run_history.h"
@@ -155,8 +156,10 @@ config::RunConfig settings_of(const CheckpointImage& image, const config::RunCon
   return history::settings_at(config, changes_in(image), image.info.epoch + 1);
 }
 
-// Makes the new run's folder, whole when this returns. Its lock ends with it.
-std::string publish(const ForkRequest& request, const std::string& checkpoint, const CheckpointImage& image) {
+// Makes the new run's folder, whole when this returns; a signal waits until it is, and then ends the command. Its lock
+// ends with it.
+std::string publish(const ForkRequest& request, const std::string& checkpoint, const CheckpointImage& image,
+                    base::Interrupt& interrupt) {
   const auto changes = changes_in(image);
   const auto& config = request.job.config;
   const auto now = static_cast<std::uint64_t>(base::Clock().wall().count());
@@ -164,6 +167,7 @@ std::string publish(const ForkRequest& request, const std::string& checkpoint, c
                         ? tolaria::new_run_path(storage::real_file_system(), config.runs_dir, config.name, now)
                         : request.run.folder;
   storage::ConfinedFileSystem files(path, storage::Owner::kAnyone);
+  interrupt.begin_saving();
   const auto folder = tolaria::create_run_folder(files, path, config::resolved_yaml(config));
   kasmina::keep_host_package(config.host, files, path + "/" + kRunHostFolder);
   tolaria::CheckpointStore store(files, folder.checkpoints(), folder.journal(), config.checkpoint);
@@ -171,6 +175,8 @@ std::string publish(const ForkRequest& request, const std::string& checkpoint, c
   const json record = history::growth_record_json(fork_record(request, checkpoint, image));
   store.record(record.dump(-1, ' ', false, json::error_handler_t::replace));
   store.publish(image, tolaria::CheckpointStore::Rank::kOrdinary);
+  interrupt.end_saving();
+  end_if_interrupted(folder.path);
   return path;
 }
 
@@ -208,7 +214,7 @@ void require_epochs_left(const ForkRequest& request, const CheckpointImage& imag
 
 // Everything but what goes on training needs, so that its memory is free again by then.
 std::string make_fork(const ForkRequest& request) {
-  const base::Interrupt interrupt;
+  base::Interrupt interrupt;
   storage::ConfinedFileSystem files(request.parent, storage::Owner::kAnyone);
   const auto checkpoint = checkpoint_at(files, request);
   config::RunConfig with_parents_policy = request.job.config;
@@ -218,7 +224,7 @@ std::string make_fork(const ForkRequest& request) {
   if (!request.without.empty()) leave_out(setup, request.without, image);
   change_policy(setup, request.job.config.policy.kind, image);
   require_epochs_left(request, image);
-  const auto path = publish(request, checkpoint, image);
+  const auto path = publish(request, checkpoint, image, interrupt);
   if (!request.train) print_fork(request, checkpoint, image, path);
   return path;
 }

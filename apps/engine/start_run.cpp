@@ -8,6 +8,8 @@
 #include <optional>
 #include <utility>
 
+#include "base/error.h"
+#include "base/interrupt.h"
 #include "base/signal_point.h"
 #include "config/writing/write.h"
 #include "data/preprocessing.h"
@@ -191,11 +193,23 @@ OpenRun open_run(const std::string& path) {
   return {files, tolaria::open_run_folder(files, path)};
 }
 
-OpenRun create_run(const std::string& path, const RunConfig& config) {
+OpenRun create_run(const std::string& path, const RunConfig& config, base::Interrupt& interrupt) {
   FileSystem& files = confine(path);
+  interrupt.begin_saving();
   OpenRun open{files, tolaria::create_run_folder(files, path, config::resolved_yaml(config))};
   kasmina::keep_host_package(config.host, files, path + "/" + kRunHostFolder);
+  interrupt.end_saving();
+  end_if_interrupted(open.folder.path);
   return open;
+}
+
+void end_if_interrupted(const std::string& path) {
+  const int signal = base::Interrupt::requested();
+  if (signal == 0) return;
+  throw base::Error(static_cast<base::ExitCode>(128 + signal),
+                    fmt::format("interrupted by signal {} before training began; to train the run: esper train "
+                                "--resume {}",
+                                signal, path));
 }
 
 void begin_with_weights(TrainingSetup& setup) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file_system.h"
+#include "base/interrupt.h"
 #include "base/ledger/ledger.h"
 #include "engine/commands.h"
 #include "engine/composition.h"
@@ -22,9 +23,13 @@ struct OpenRun {
   tolaria::RunFolder folder;
 };
 
-// Both throw as open_run_folder().
+// Throws as open_run_folder().
 OpenRun open_run(const std::string& path);
-OpenRun create_run(const std::string& path, const config::RunConfig& config);
+// Throws as create_run_folder(). A signal waits until the folder is whole, and then ends the command.
+OpenRun create_run(const std::string& path, const config::RunConfig& config, base::Interrupt& interrupt);
+
+// Where a signal came while this run folder was made: throws Error with its exit code, which says how to train the run.
+void end_if_interrupted(const std::string& path);
 
 // Before the first step of a new run.
 void begin_with_weights(TrainingSetup& setup);

@@ -173,7 +173,7 @@ int run(const TrainRequest& request) {
   if (!resuming) begin_with_weights(setup);
   if (request.dry_run) return dry_run(setup, request);
   Policy policy = make_policy(config, request.job.cache_dir);
-  if (!resuming) open.emplace(create_run(new_path(request, config), config));
+  if (!resuming) open.emplace(create_run(new_path(request, config), config, interrupt));
   auto composition = compose(request, setup, *open, std::move(policy));
 
   base::fault::signal_point("tolaria.starting");

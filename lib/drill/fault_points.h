@@ -36,8 +36,8 @@ inline constexpr std::array kFaultPoints = std::to_array<std::string_view>({
 
 // Where the process gets a signal: SIGTERM at PHASE.term, SIGINT at .int, SIGHUP at .hup, SIGKILL at .kill.
 inline constexpr std::array kSignalPoints = std::to_array<std::string_view>(
-    {"tolaria.loading", "tolaria.starting", "tolaria.training", "tolaria.compiling", "tolaria.validating",
-     "tolaria.deciding", "tolaria.saving", "tolaria.returning", "tolaria.ending"});
+    {"tolaria.loading", "tolaria.creating", "tolaria.starting", "tolaria.training", "tolaria.compiling",
+     "tolaria.validating", "tolaria.deciding", "tolaria.saving", "tolaria.returning", "tolaria.ending"});
 
 inline std::vector<std::string> fault_point_names() {
   std::vector<std::string> names(kFaultPoints.begin(), kFaultPoints.end());

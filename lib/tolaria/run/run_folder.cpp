@@ -5,6 +5,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "base/signal_point.h"
 #include "history/bundle_config.h"
 #include "history/require_run_folder.h"
 #include "history/setting_change.h"
@@ -84,6 +85,7 @@ RunFolder create_run_folder(FileSystem& files, const std::string& given, const s
   }
   storage::ensure_folder(files, folder.checkpoints());
   remove_leftovers(files, folder);
+  base::fault::signal_point("tolaria.creating");
   storage::publish_file(files, folder.config(), storage::bytes_of(config_yaml));
   return folder;
 }

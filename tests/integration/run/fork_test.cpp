@@ -98,6 +98,22 @@ Finished fork_run(const std::string& from, const fs::path& to, const Words& more
 
 }  // namespace
 
+TEST_CASE("a signal that comes while a fork is made leaves a whole one") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  const auto parent = room.run("parent"), child = room.run("child");
+  REQUIRE(train(config, parent, {"epochs=2"}).exit_code == 0);
+  const auto name = checkpoints_of(parent).front();
+  fs::create_directories(child.parent_path());
+  const Finished stopped = run_program({binary(), "fork", origin(parent, name), "--run-dir", child.string()},
+                                       {"ESPER_FAULTS=tolaria.creating.term@1"});
+  CHECK(stopped.exit_code == 143);
+  CHECK_THAT(stopped.err, ContainsSubstring("esper train --resume " + child.string()));
+  CHECK(checkpoints_of(child).size() == 1);
+  REQUIRE(resume(child).exit_code == 0);
+  CHECK(read_json(child / "summary.json")["epochs"] == 2);
+}
+
 TEST_CASE("a forked run lacks the seed, has the host to the bit, and trains") {
   const std::string stages = GENERATE("DORMANT TRAINING", "DORMANT BLENDING", "TRAINING FOSSILIZED");
   CAPTURE(stages);

@@ -5,6 +5,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "run_record.h"
 #include "run_room.h"
@@ -137,6 +138,23 @@ TEST_CASE("a signal does not hide that the state could not be saved") {
   CHECK_THAT(finished.err, ContainsSubstring("the state could not be saved") &&
                                ContainsSubstring("esper train --resume goes on from the beginning"));
   CHECK(json_of(finished)["status"] == "not_saved");
+}
+
+TEST_CASE("a signal that comes while the run's folder is made leaves a whole one, names it, and it can be trained") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  for (const auto& [signal, status] : {std::pair{"term", 143}, std::pair{"int", 130}}) {
+    CAPTURE(signal);
+    const auto run = room.run(signal);
+    const Finished stopped = run_program(train_command(config, run, {"epochs=2"}),
+                                         {std::string("ESPER_FAULTS=tolaria.creating.") + signal + "@1"});
+    CHECK(stopped.exit_code == status);
+    CHECK_THAT(stopped.err,
+               ContainsSubstring("before training began; to train the run: esper train --resume " + run.string()));
+    CHECK(json_of(stopped)["error"]["exit_code"] == status);
+    REQUIRE(resume(run).exit_code == 0);
+    CHECK(read_json(run / "summary.json")["epochs"] == 2);
+  }
 }
 
 TEST_CASE("a run that diverges exits 4 also where nobody reads its result") {
