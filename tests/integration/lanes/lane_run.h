@@ -39,7 +39,8 @@ struct CompilingRoom : LaneRunRoom {
 
 bool comes_to(const std::function<bool()>& condition, std::chrono::milliseconds deadline);
 
-// The run's only trouble with lanes, as told: name, kind and reason. Fails the test where there is not exactly one.
+// What a run reported of lanes and compilations that failed. Fails the test where one is reported as more than a
+// warning.
 struct ReportedFailure {
   std::string event, kind, reason;
 };

@@ -73,7 +73,7 @@ TEST_CASE("a metric is found again in its packet") {
   CHECK(!value_of(packet, "tolaria.validation.loss"_metric));
 }
 
-TEST_CASE("a packet without trouble is healthy") {
+TEST_CASE("a packet without warnings is healthy") {
   TelemetryPacket packet;
   packet.events.push_back(event("tolaria.run_started"_event, Level::kInfo));
   packet.events.push_back(event("seed_stage"_event, Level::kInfo));

@@ -6,14 +6,14 @@ namespace esper::tamiyo::conservative_mode_test {
 
 TEST_CASE("conservative mode is entered once, and left after enough calm evaluations with a closed breaker") {
   ConservativeMode mode;
-  const ModeEvidence spike{.enter_reason = "loss_spike"}, calm{.is_calm = true}, trouble{.is_calm = false};
+  const ModeEvidence spike{.enter_reason = "loss_spike"}, calm{.is_calm = true}, not_calm{.is_calm = false};
   const ModeEvidence open{.is_calm = true, .breaker_closed = false};
   CHECK(update_mode(mode, calm, 2) == ModeChange::kNone);
   CHECK(update_mode(mode, spike, 2) == ModeChange::kEntered);
   CHECK(update_mode(mode, spike, 2) == ModeChange::kNone);
   CHECK(mode.is_active);
   CHECK(update_mode(mode, calm, 2) == ModeChange::kNone);
-  CHECK(update_mode(mode, trouble, 2) == ModeChange::kNone);
+  CHECK(update_mode(mode, not_calm, 2) == ModeChange::kNone);
   CHECK(update_mode(mode, calm, 2) == ModeChange::kNone);
   CHECK(update_mode(mode, open, 2) == ModeChange::kNone);
   CHECK(mode.calm_evaluations == 0);

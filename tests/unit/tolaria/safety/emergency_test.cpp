@@ -82,7 +82,7 @@ TEST_CASE("failed epochs in a row halt a run that says so, and nothing ends that
   CHECK(emergency.is_halted());
 }
 
-TEST_CASE("a late rollback is trouble, and a halt where the run file says so") {
+TEST_CASE("a late rollback raises the level, and halts where the run file says so") {
   for (const bool halts : {false, true}) {
     Room room;
     config::EmergencyConfig config;
@@ -94,7 +94,7 @@ TEST_CASE("a late rollback is trouble, and a halt where the run file says so") {
   }
 }
 
-TEST_CASE("other processes see the level, its time and its reason; it goes with a run that ends without trouble") {
+TEST_CASE("other processes see the level, its time and its reason; it goes with a run that ends without a failure") {
   Room room;
   config::EmergencyConfig config;
   config.signal_name = name_of("emergency");

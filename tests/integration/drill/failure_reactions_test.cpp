@@ -1,4 +1,4 @@
-// What a run does about trouble is part of the run: killed and resumed, it ends with the same bits.
+// What a run does about failed steps and epochs is part of the run: killed and resumed, it ends with the same bits.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include "integration/run/run_record.h"
 #include "integration/run/run_room.h"
 
-namespace esper::test::trouble_test {
+namespace esper::test::failure_reactions_test {
 
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
@@ -323,4 +323,4 @@ TEST_CASE("a run that is resumed within an epoch that its seeds spoil undoes the
   check_equal(record_of(room.run("stopped")), record_of(room.run("whole")), Telemetry::kMayLack);
 }
 
-}  // namespace esper::test::trouble_test
+}  // namespace esper::test::failure_reactions_test
