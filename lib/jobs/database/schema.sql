@@ -104,3 +104,7 @@ ALTER TABLE jobs ADD COLUMN peak_bytes INTEGER NOT NULL DEFAULT 0;
 -- version 4
 -- Those that ended last are listed each time that a page is drawn.
 CREATE INDEX jobs_by_end ON jobs (state, ended_ms);
+
+-- version 5
+-- So are those whose turn is next, also where they wait for others.
+CREATE INDEX jobs_by_priority ON jobs (state, priority DESC, id);

@@ -18,15 +18,40 @@
 namespace esper::jobs {
 namespace {
 
-// As SQL: how jobs are chosen, and how those are listed.
+// As SQL: the order of a list, and that of jobs in one state, which an index has; empty: none has.
 struct OrderTerms {
-  std::string_view chosen, listed;
+  std::string_view listed, of_state;
 };
 OrderTerms terms_of(JobOrder order) {
-  constexpr std::string_view kByTurn = "state <> 'queued', priority DESC, id", kByEnd = "ended_ms DESC, id DESC";
-  if (order == JobOrder::kBegin) return {kByTurn, kByTurn};
+  constexpr std::string_view kByEnd = "ended_ms DESC, id DESC";
+  if (order == JobOrder::kBegin) return {"state <> 'queued', priority DESC, id", "priority DESC, id"};
   if (order == JobOrder::kEnded) return {kByEnd, kByEnd};
-  return {"id DESC", "id"};
+  return {"id", ""};
+}
+
+std::string first_ids(std::string_view of_states, std::string_view order) {
+  return fmt::format(
+      "SELECT id FROM jobs WHERE (?1 = '' OR name = ?1) AND (?2 = 0 OR sweep = ?2){} ORDER BY {} LIMIT ?3", of_states,
+      order);
+}
+
+// SQL for the jobs that a list may have: the first ones of each state, so that an index gives them and only those are
+// sorted.
+std::string chosen_ids(const JobFilter& filter, std::string_view order_of_state) {
+  std::vector<std::string> of_states;
+  for (const auto& [state, name] : names(JobState{})) {
+    if (!filter.states.empty() && std::ranges::count(filter.states, state) == 0) continue;
+    of_states.push_back(
+        fmt::format("SELECT * FROM ({})", first_ids(fmt::format(" AND state = '{}'", name), order_of_state)));
+  }
+  return fmt::format("{}", fmt::join(of_states, " UNION ALL "));
+}
+
+std::string newest_ids(const JobFilter& filter) {
+  if (filter.states.empty()) return first_ids("", "id DESC");
+  std::vector<std::string_view> names;
+  for (const JobState state : filter.states) names.push_back(base::name_of(state));
+  return first_ids(fmt::format(" AND state IN ('{}')", fmt::join(names, "', '")), "id DESC");
 }
 
 // The time keeps jobs of another state folder, whose numbers are the same, apart.
@@ -111,14 +136,10 @@ std::optional<Job> JobStore::find(JobId id) {
 }
 
 std::vector<Job> JobStore::list(const JobFilter& filter) {
-  std::vector<std::string_view> names;
-  for (const JobState state : filter.states) names.push_back(base::name_of(state));
-  const OrderTerms order = terms_of(filter.order);
-  auto rows = database_.prepare(
-      fmt::format("SELECT {0} FROM jobs WHERE id IN (SELECT id FROM jobs WHERE (?1 = '' OR name = ?1) AND "
-                  "(?2 = 0 OR sweep = ?2){1} ORDER BY {2} LIMIT ?3) ORDER BY {3}",
-                  kJobColumns, names.empty() ? "" : fmt::format(" AND state IN ('{}')", fmt::join(names, "', '")),
-                  order.chosen, order.listed));
+  const auto [listed, of_state] = terms_of(filter.order);
+  auto rows =
+      database_.prepare(fmt::format("SELECT {} FROM jobs WHERE id IN ({}) ORDER BY {} LIMIT ?3", kJobColumns,
+                                    of_state.empty() ? newest_ids(filter) : chosen_ids(filter, of_state), listed));
   rows.bind(filter.name).bind(filter.sweep).bind(filter.most);
   return jobs_in(rows, filter.parts);
 }

@@ -178,6 +178,10 @@ TEST_CASE("a list has the newest jobs, those whose turn is next, or those that e
   CHECK(ids({.most = 2}) == std::vector<JobId>{4, 5});
   CHECK(ids({.most = 3, .order = JobOrder::kBegin}) == std::vector<JobId>{3, 5, 2});
   CHECK(ids({.order = JobOrder::kBegin}) == std::vector<JobId>{3, 5, 2, 4, 1});
+  CHECK(ids({.states = {JobState::kHeld, JobState::kQueued, JobState::kHeld}, .order = JobOrder::kBegin}) ==
+        std::vector<JobId>{3, 5, 2, 4, 1});
+  CHECK(ids({.states = {JobState::kHeld, JobState::kPaused}, .most = 1, .order = JobOrder::kBegin}) ==
+        std::vector<JobId>{1});
   for (const auto& [id, ended_ms] : {std::pair{2, 30}, std::pair{3, 20}, std::pair{4, 40}, std::pair{5, 20}}) {
     Job job = *room.store.find(id);
     job.state = JobState::kCancelled;
@@ -186,6 +190,8 @@ TEST_CASE("a list has the newest jobs, those whose turn is next, or those that e
   }
   CHECK(ids({.states = {JobState::kCancelled}, .order = JobOrder::kEnded}) == std::vector<JobId>{4, 2, 5, 3});
   CHECK(ids({.states = {JobState::kCancelled}, .most = 2, .order = JobOrder::kEnded}) == std::vector<JobId>{4, 2});
+  CHECK(ids({.states = {JobState::kCancelled, JobState::kHeld}, .most = 3, .order = JobOrder::kEnded}) ==
+        std::vector<JobId>{4, 2, 5});
 }
 
 TEST_CASE("the order of jobs is that of their submission, also where the clock is set back between them") {
@@ -244,6 +250,10 @@ TEST_CASE("no statement that each submission or each look at the page leads to g
   const auto active = plan_of("SELECT * FROM jobs WHERE state IN ('starting', 'running', 'stopping') ORDER BY id");
   CAPTURE(active);
   CHECK(active.find("SEARCH jobs USING INDEX") != std::string::npos);
+  const auto held = plan_of("SELECT id FROM jobs WHERE state = 'held' ORDER BY priority DESC, id LIMIT 3");
+  CAPTURE(held);
+  CHECK(held.find("jobs_by_priority") != std::string::npos);
+  CHECK(held.find("TEMP B-TREE") == std::string::npos);
   const auto failed = plan_of("SELECT id FROM jobs WHERE state IN ('failed') ORDER BY ended_ms DESC, id DESC LIMIT 3");
   CAPTURE(failed);
   CHECK(failed.find("jobs_by_end") != std::string::npos);

@@ -33,7 +33,7 @@ TEST_CASE("a database is made, and opened again") {
     Database database = open_database(path);
     auto version = database.prepare("PRAGMA user_version");
     REQUIRE(version.step());
-    CHECK(version.integer(0) == 4);
+    CHECK(version.integer(0) == 5);
     auto journal = database.prepare("PRAGMA journal_mode");
     REQUIRE(journal.step());
     CHECK(journal.text(0) == "wal");
@@ -46,7 +46,8 @@ TEST_CASE("one of the first version is brought up to date with what it has") {
   {
     Database database = open_database(path);
     database.run(
-        "DROP INDEX jobs_by_end; DROP TABLE results; DROP TABLE trials; DROP TABLE sweeps; ALTER TABLE jobs DROP "
+        "DROP INDEX jobs_by_priority; DROP INDEX jobs_by_end; DROP TABLE results; DROP TABLE trials; DROP TABLE "
+        "sweeps; ALTER TABLE jobs DROP "
         "COLUMN epochs;"
         "ALTER TABLE jobs DROP COLUMN forecast; ALTER TABLE jobs DROP COLUMN peak_bytes;"
         "PRAGMA user_version = 1;"
@@ -59,7 +60,8 @@ TEST_CASE("one of the first version is brought up to date with what it has") {
   CHECK(row.text(0) == "old");
   CHECK(row.integer(1) == 0);
   CHECK(row.integer(2) == 0);
-  CHECK(database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'jobs_by_end'").step());
+  for (const char* index : {"jobs_by_end", "jobs_by_priority"})
+    CHECK(database.prepare("SELECT 1 FROM sqlite_master WHERE name = ?").bind(index).step());
 }
 
 TEST_CASE("the page on recovery gives the version that a new database has") {
@@ -78,7 +80,7 @@ TEST_CASE("one of a newer version is refused and left as it is") {
   {
     open_database(path).run("PRAGMA user_version = 99");
   }
-  CHECK(refusal_of(path).find("has version 99, this esper knows 4") != std::string::npos);
+  CHECK(refusal_of(path).find("has version 99, this esper knows 5") != std::string::npos);
   CHECK(refusal_of(path).find("--state-dir") != std::string::npos);
 }
 
