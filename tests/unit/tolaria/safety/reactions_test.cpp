@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <thread>
+#include <vector>
 
 #include "support/run_fixture.h"
 
@@ -83,7 +84,8 @@ TEST_CASE("a run that is resumed within an epoch that failed, as its journal say
   SmallRun it;
   it.progress.safety.apply({1, Reaction::kLowerRate, step, 0.5});
   it.go();
-  const auto escalated = it.events("tolaria.emergency.escalated");
+  auto escalated = it.events("tolaria.emergency.escalated");
+  std::erase_if(escalated, [](const auto& event) { return event.attributes.at("reason") != "the last epoch failed"; });
   REQUIRE(escalated.size() == (step == 3 ? 1 : 0));
   if (step == 3) CHECK(escalated[0].attributes.at("streak") == "1");
 }
