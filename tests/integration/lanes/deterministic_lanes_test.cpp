@@ -57,11 +57,11 @@ TEST_CASE("a compiled step of several threads has the same bits each time") {
   settings.threads = kThreads;
   settings.numerics.deterministic = true;
   const LaneRoom room;
-  program::CompileService compile_service(settings, {LaneRoom::cache(), {}});
+  const auto compile_service = LaneRoom::new_compile_service(settings);
   const LaneCase c = text();
   const auto model = make_model(c);
   const auto batch = make_batches(c, 1);
-  const auto lane = lanes::prepare_lane(*model, config::Lane::kCompiled, batch, torch::kCPU, &compile_service,
+  const auto lane = lanes::prepare_lane(*model, config::Lane::kCompiled, batch, torch::kCPU, compile_service.get(),
                                         c.config.step, [](const auto&) {});
   INFO(lane.refusal);
   REQUIRE(lane.step);

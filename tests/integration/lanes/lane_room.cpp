@@ -130,9 +130,9 @@ LaneRoom::~LaneRoom() {
 std::string LaneRoom::cache() { return all_rooms().cache(); }
 program::CompileService& LaneRoom::compile_service() { return all_rooms().compile_service(); }
 
-std::unique_ptr<program::CompileService> LaneRoom::new_compile_service() {
-  return std::make_unique<program::CompileService>(compile_service_settings(),
-                                                   program::CompileFolders{cache(), headers_folder()});
+std::unique_ptr<program::CompileService> LaneRoom::new_compile_service(
+    const program::CompileServiceSettings& settings) {
+  return std::make_unique<program::CompileService>(settings, program::CompileFolders{cache(), headers_folder()});
 }
 
 void LaneRoom::stock(const program::SymbolicProgram& program) {

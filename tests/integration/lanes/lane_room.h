@@ -37,7 +37,8 @@ struct LaneRoom {
   // Of all rooms. Whoever compiles with it waits for the outcome: the next room's cache is the same folder.
   static program::CompileService& compile_service();
   // As another process has it. Its worker, if it needs one, is its own and starts with the environment of then.
-  static std::unique_ptr<program::CompileService> new_compile_service();
+  static std::unique_ptr<program::CompileService> new_compile_service(
+      const program::CompileServiceSettings& settings = compile_service_settings());
   // Puts the program's lasting package into this cache.
   static void stock(const program::SymbolicProgram& program);
   // Names in a folder of the cache.
