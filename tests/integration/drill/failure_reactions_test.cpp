@@ -22,9 +22,13 @@ namespace {
 
 const Words kNoGrowth{"policy.kind=none", "growth.enabled=false"};
 
+Words training(const RunRoom& room, const fs::path& run, const Words& assignments) {
+  return Words{binary(), "train", "--config", room.write("small.yaml", growing_config()), "--run-dir", run} +
+         sets(assignments);
+}
+
 Finished train_with(const RunRoom& room, const fs::path& run, const Words& assignments, const std::string& faults) {
-  Words words{"train", "--config", room.write("small.yaml", growing_config()), "--run-dir", run};
-  return run_esper(words + sets(assignments), {"ESPER_FAULTS=" + faults});
+  return run_program(training(room, run, assignments), {"ESPER_FAULTS=" + faults});
 }
 
 Finished resume_with(const fs::path& run, const std::string& faults) {
@@ -76,25 +80,23 @@ TEST_CASE("a run that cannot be taken up again on its way back says so in its te
   CHECK(events_of(run, "tolaria.learning_rate_lowered").size() == 1);
 }
 
-TEST_CASE("a run whose data hangs from the first batch on ends before it trains, and says so") {
+// Both wait ten seconds and more for a thread that never ends: side by side.
+TEST_CASE("a run whose data hangs ends and says so: before its first step, and on its way back to a checkpoint") {
   const RunRoom room;
-  const auto stuck =
-      train_with(room, room.run("run"), {"safety.save_deadline=1s", "safety.data_deadline=1s"}, "data.hangs@1");
-  CHECK(stuck.exit_code == 3);
-  CHECK_THAT(stuck.err, ContainsSubstring("was not ready within 1000 ms"));
-  CHECK_THAT(stuck.err, ContainsSubstring("does not end, and is left behind"));
-}
+  const Words first{"safety.save_deadline=1s", "safety.data_deadline=1s"};
+  const Words back = kNoGrowth + Words{"safety.save_deadline=1s", "data.prefetch=4"};
+  RunningProgram from_the_first_batch_on(training(room, room.run("first"), first), {"ESPER_FAULTS=data.hangs@1"});
+  const auto on_its_way_back = train_with(room, room.run("back"), back, "tolaria.step_memory@37,data.hangs@77");
+  const auto at_its_start = from_the_first_batch_on.wait();
+  CHECK(at_its_start.exit_code == 3);
+  CHECK_THAT(at_its_start.err, ContainsSubstring("was not ready within 1000 ms"));
+  CHECK_THAT(at_its_start.err, ContainsSubstring("does not end, and is left behind"));
 
-TEST_CASE("a run whose loader hangs when it is to go back to a checkpoint ends, and can be resumed") {
-  const RunRoom room;
-  const auto run = room.run("run");
-  const Words late = kNoGrowth + Words{"safety.save_deadline=1s", "data.prefetch=4"};
-  const auto stuck = train_with(room, run, late, "tolaria.step_memory@37,data.hangs@77");
-  INFO(stuck.err);
-  REQUIRE(stuck.exit_code == 75);
-  CHECK_THAT(stuck.err, ContainsSubstring("cannot go back"));
-  CHECK_THAT(stuck.err, ContainsSubstring("does not end, and is left behind"));
-  require_done(resume_with(run, ""));
+  INFO(on_its_way_back.err);
+  REQUIRE(on_its_way_back.exit_code == 75);
+  CHECK_THAT(on_its_way_back.err, ContainsSubstring("cannot go back"));
+  CHECK_THAT(on_its_way_back.err, ContainsSubstring("does not end, and is left behind"));
+  require_done(resume_with(room.run("back"), ""));
 }
 
 TEST_CASE("a run that went back to smaller microbatches keeps them when it is resumed") {
