@@ -58,18 +58,27 @@ TEST_CASE("without Python, or with an invalid one, the run trains in eager and r
 
 TEST_CASE("a compiler that fails, hangs, is missing: the run trains in eager and reports why") {
   need_python_with_torch();
-  const LaneRunRoom room;
+  const LaneRunRoom room, hanging;
+  // Half a minute long, beside the others.
+  const std::string hangs = "CXX=" + hanging.compiler("sleep 3000");
+  RunningProgram hang(hanging.command("hang", "compiled", {"step.compile.deadline=3s"}), hanging.environment({hangs}));
   check_fell_back(room, "false", room.train("false", "compiled", {"CXX=/bin/false"}), "no_compiler", "/bin/false");
   check_fell_back(room, "missing", room.train("missing", "compiled", {"CXX=/nowhere/g++"}), "no_compiler",
                   "/nowhere/g++");
   const std::string fails = "CXX=" + room.compiler("echo the compiler is out of order; exit 1");
   check_fell_back(room, "fails", room.train("fails", "compiled", {fails}), "failed", "out of order");
-  const std::string hangs = "CXX=" + room.compiler("sleep 3000");
-  check_fell_back(room, "hang", room.train("hang", "compiled", {hangs}, {"step.compile.deadline=3s"}), "timeout",
-                  "step.compile.deadline");
+  check_fell_back(hanging, "hang", hang.wait(kLongPatience), "timeout", "step.compile.deadline");
 }
 
 namespace {
+
+// A benchmark of the compiled lane, whose compiler takes ten seconds to fail.
+struct WaitingBenchmark {
+  LaneRunRoom room;
+  RunningProgram program{
+      {binary(), "bench", "--scenario", "reference", "--rounds", "3", "--lanes", "compiled", "--counts"},
+      room.environment({"CXX=" + room.compiler("sleep 10; echo out of order; exit 1")})};
+};
 
 std::vector<std::string> waited_for(const fs::path& run) {
   std::vector<std::string> found;
@@ -82,8 +91,11 @@ std::vector<std::string> waited_for(const fs::path& run) {
 
 }  // namespace
 
-TEST_CASE("a run that waits for the compiler, or for another run that compiles the same, reports it until the end") {
+TEST_CASE(
+    "a run that waits for the compiler, or for another run that compiles the same, reports it until the end; so does a "
+    "benchmark") {
   need_python_with_torch();
+  WaitingBenchmark benchmark;  // beside the runs, with a cache of its own
   const LaneRunRoom room;
   const fs::path called = room.path / "called", go = room.path / "go";
   const std::string holds = "touch " + called.string() + "; while ! [ -e " + go.string() +
@@ -112,18 +124,11 @@ TEST_CASE("a run that waits for the compiler, or for another run that compiles t
     CHECK((what.starts_with("the compiler") || what.starts_with("the compile worker")));
   }
   CHECK(waited_for(room.run("two")).front() == "another process, which compiles this program");
-}
 
-TEST_CASE("a benchmark that waits for the compiler reports it") {
-  need_python_with_torch();
-  const LaneRunRoom room;
-  const Words bench = {binary(), "bench",   "--scenario", "reference", "--rounds",
-                       "3",      "--lanes", "compiled",   "--counts"};
-  const std::string slow = "CXX=" + room.compiler("sleep 10; echo out of order; exit 1");
-  const Finished finished = run_program(bench, room.environment({slow}), kLongPatience);
-  INFO(finished.out << finished.err);
-  CHECK(finished.exit_code == 0);
-  CHECK_THAT(finished.err, ContainsSubstring("bench: waits for the comp"));  // the compiler, or the compile worker
+  const Finished measured = benchmark.program.wait(kLongPatience);
+  INFO(measured.out << measured.err);
+  CHECK(measured.exit_code == 0);
+  CHECK_THAT(measured.err, ContainsSubstring("bench: waits for the comp"));  // the compiler, or the compile worker
 }
 
 TEST_CASE("a worker that is killed repeatedly is abandoned, and the run trains in eager") {
