@@ -1,7 +1,7 @@
-"""python train.py MODULE:MODEL FOLDER: trains a model of this folder for 20 steps in plain PyTorch, and writes the
-batches, the losses, every tensor of the model and of the optimizer before each step and after all, the model with batch
-norm's statistics computed anew over all batches, and the model after all once more, trained with inputs that were
-changed by a rounding error."""
+"""python train.py FOLDER MODULE:MODEL...: trains each of these models of this folder for 20 steps in plain PyTorch, and
+writes to FOLDER/MODEL.safetensors the batches, the losses, every tensor of the model and of the optimizer before each step
+and after all, the model with batch norm's statistics computed anew over all batches, and the model after all once more,
+trained with inputs that were changed by a rounding error. Each as in a process of its own: whatever draws is seeded anew."""
 
 import importlib
 import sys
@@ -69,8 +69,7 @@ def train(make, name, batches, nudge=0.0):
     return before, last, torch.stack(losses)
 
 
-def main(source, folder):
-    torch.set_num_threads(1)
+def write_reference(source, folder):
     torch.manual_seed(1)
     module, name = source.split(":")
     make = getattr(importlib.import_module(module), name)
@@ -80,7 +79,13 @@ def main(source, folder):
     saved = {**before, **last, **{"nudged." + key: tensor for key, tensor in nudged.items()}, "losses": losses}
     saved.update({f"inputs.{i}": inputs for i, (inputs, _) in enumerate(batches)})
     saved.update({f"targets.{i}": targets for i, (_, targets) in enumerate(batches)})
-    save_file(saved, folder + "/reference.safetensors")
+    save_file(saved, f"{folder}/{name}.safetensors")
+
+
+def main(folder, *sources):
+    torch.set_num_threads(1)
+    for source in sources:
+        write_reference(source, folder)
 
 
 if __name__ == "__main__":
