@@ -44,10 +44,9 @@ constexpr double kLittleInReducedFp32 = 0.2;
 // Of the change of all tensors of a kind, as in bf16, whose factors are shorter still.
 constexpr double kRoundingInReducedFp32 = 5e-4;
 
-// A step is sensitive where a right program may differ from eager by more than the tolerance: so far from itself is
-// eager, up to this factor, after a change of its parameters by that part of the tolerance. In networks that had
-// converged until gradients were all rounding, right programs differed by up to 4 times as much, most by less than half
-// (docs/decisions/0040).
+// A difference calls no program wrong where it is at most this factor times what eager's own step differs by after a
+// change of its parameters by this part of the tolerance. In networks that had converged until gradients were all
+// rounding, right programs differed by 1.1 times as much, or less (docs/decisions/0040).
 constexpr double kMostOfSensitivity = 4;
 constexpr double kChangeOfTolerance = 0.1;
 
