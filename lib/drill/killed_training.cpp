@@ -91,6 +91,7 @@ KilledTraining train_with_kills(const TrainingPlan& plan, const std::string& run
     TrainingProcess process(command, output);
     if (const auto end = process.wait_until(Clock::now() + lives)) {
       require_done(*end, output);
+      training.outlived = true;
       return training;
     }
     process.send(SIGKILL);

@@ -22,7 +22,8 @@ struct Kill {
 struct KilledTraining {
   std::vector<Kill> kills;
   int processes = 0;
-  int counted() const;  // kills that count
+  bool outlived = false;  // the last one ended before the moment at which it was to be killed
+  int counted() const;    // kills that count
 };
 
 // How the processes of a run are killed.

@@ -95,7 +95,8 @@ milliseconds longest_life(const Reference& reference, int kills_left) {
 
 double slowdown_after(double slowdown, const KilledTraining& training, const std::string& last_checkpoint) {
   if (training.counted() > 0) return slowdown;
-  const bool was_late = training.kills.empty() || training.kills.back().checkpoint == last_checkpoint;
+  const bool made_last = !training.kills.empty() && training.kills.back().checkpoint == last_checkpoint;
+  const bool was_late = training.outlived || made_last;
   return was_late ? slowdown / 2 : slowdown * 2;
 }
 

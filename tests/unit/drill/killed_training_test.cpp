@@ -11,7 +11,7 @@
 
 namespace esper::test::killed_training_test {
 
-TEST_CASE("a kill counts only where its process made a checkpoint") {
+TEST_CASE("a kill counts only where its process made a checkpoint, and a process may end before it is to be killed") {
   namespace fs = std::filesystem;
   const TemporaryFolder folder;
   const std::string begin = folder / "begin", program = folder / "esper";
@@ -26,17 +26,30 @@ TEST_CASE("a kill counts only where its process made a checkpoint") {
   const auto training = drill::train_with_kills({program, {}, {}, {}}, folder / "run", begin, schedule, random);
   CHECK(training.kills.size() > 1);
   CHECK(training.counted() == 0);
+  CHECK_FALSE(training.outlived);  // the last one was not to be killed
+
+  std::ofstream(program) << "#!/bin/sh\n";
+  auto longer = schedule;
+  longer.longest = std::chrono::hours(24);
+  const auto whole = drill::train_with_kills({program, {}, {}, {}}, folder / "whole", begin, longer, random);
+  CHECK(whole.kills.empty());
+  CHECK(whole.outlived);
 }
 
 TEST_CASE("where no kill counts, processes live longer or shorter, as the kills came too early or too late") {
   const std::string last = "epoch-0009-step-000000009";
-  const auto after = [&](const std::vector<drill::Kill>& kills) {
-    return drill::slowdown_after(1, {.kills = kills, .processes = 1}, last);
+  const auto after = [&](const std::vector<drill::Kill>& kills, bool outlived) {
+    return drill::slowdown_after(1, {.kills = kills, .processes = 1, .outlived = outlived}, last);
   };
-  CHECK(after({}) == 0.5);
-  CHECK(after({{9, last, false}}) == 0.5);
-  CHECK(after({{1, "", false}}) == 2);
-  CHECK(after({{9, "epoch-0001-step-000000001", true}, {1, "", false}}) == 1);
+  const drill::Kill early{1, "", false}, late{9, last, false};
+  CHECK(after({}, true) == 0.5);
+  CHECK(after({early}, true) == 0.5);  // a process that was not killed did all of it
+  CHECK(after({late}, true) == 0.5);
+  CHECK(after({early, late}, false) == 0.5);
+  CHECK(after({early, early}, false) == 2);
+  for (const bool outlived : {false, true}) {
+    CHECK(after({{9, "epoch-0001-step-000000001", true}, early}, outlived) == 1);
+  }
 }
 
 }  // namespace esper::test::killed_training_test
