@@ -1,10 +1,16 @@
 // A right program is not called wrong where a network has converged until its gradients are all rounding.
-#include <catch2/catch_test_macros.hpp>
+#include "lanes/shape/step_sensitivity.h"
 
+#include <catch2/catch_test_macros.hpp>
+#include <exception>
+
+#include "device/rng.h"
 #include "lanes/lane/step_external_tensors.h"
 #include "lanes/prepared_lane.h"
 #include "lanes/shape/step_comparison.h"
+#include "support/faults/failing_allocator.h"
 #include "support/models/lane_cases.h"
+#include "support/models/lane_steps.h"
 
 namespace esper::test::step_sensitivity_test {
 
@@ -27,13 +33,10 @@ struct Trained {
   // As a program whose step that is.
   lanes::CheckResult compare(const std::function<void()>& step) {
     lanes::Lane lane(config::Lane::kCompiled, [&](auto) { step(); }, {nullptr, "key", 1});
-    const config::StepConfig config;
-    const lanes::LaneServices services;
-    lanes::LaneFigures figures;
-    lanes::GraphCapture capture("step", 0, services.emit);
-    const lanes::LaneContext context{*model,   config,  torch::kCPU, step::training_forward(model->network),
-                                     services, figures, capture};
-    return lanes::compare_with_eager(context, lane, near_misses, batch, [&] { eager(batch); });
+    return lanes::compare_with_eager(context(), lane, near_misses, batch, [&] { eager(batch); });
+  }
+  lanes::LaneContext context() {
+    return {*model, config, torch::kCPU, step::training_forward(model->network), services, figures, capture};
   }
   // The same until it is decided.
   lanes::CheckResult judge(const std::function<void()>& step) {
@@ -79,6 +82,11 @@ struct Trained {
   int near_misses = 0;
 
  private:
+  const config::StepConfig config;
+  const lanes::LaneServices services;
+  lanes::LaneFigures figures;
+  lanes::GraphCapture capture{"step", 0, services.emit};
+
   void flip_classes() const {
     for (const program::Tracked& item : lanes::tracked_tensors(*model)) {
       if (item.name.find("head.") == std::string::npos) continue;
@@ -92,6 +100,13 @@ LaneCase decaying() {
   LaneCase c = lane_cases().front();
   c.config.training.optimizer.lr = 0.1;
   c.config.training.optimizer.weight_decay = 0.1;
+  return c;
+}
+
+LaneCase lane_case_with_dropout() {
+  LaneCase c = lane_cases()[5];
+  REQUIRE(c.config.host.dropout > 0);
+  c.config.training.ema_decay = 0.9;
   return c;
 }
 
@@ -122,15 +137,63 @@ TEST_CASE("where a small change of the parameters changes a step as much, the pr
   }
 }
 
-TEST_CASE("the sensitivity of a step is measured without a trace in the model") {
-  Trained network(decaying(), 20), other(decaying(), 20);
-  network.compare([&] { network.step_at_rate(1.5); });
-  other.eager(other.batch);
-  for (const auto& item : lanes::tracked_tensors(*network.model)) {
-    for (const auto& same : lanes::tracked_tensors(*other.model)) {
-      if (same.name == item.name) CHECK(torch::equal(item.tensor, same.tensor));
-    }
+TEST_CASE("the change of the parameters is no change of their averages: a program that errs in these is called wrong") {
+  LaneCase c = lane_cases().front();
+  c.config.training.ema_decay = 0.9;
+  c.config.training.optimizer.lr = 1e-4;  // an average is then off its parameter by about as much as that is changed
+  Trained network(c, 10);
+  const torch::Tensor average = network.model->state.groups.front().averages.flat;
+  const auto wrong = network.judge([&] {
+    const torch::Tensor before = average.clone();
+    network.eager(network.batch);
+    average.add_(average.sub(before), 0.1);
+  });
+  REQUIRE(wrong.verdict == Verdict::kRejected);
+  CHECK(wrong.rejection.cause == Cause::kErred);
+  REQUIRE(wrong.rejection.where);
+  CHECK(wrong.rejection.where->tensor.starts_with("ema."));
+}
+
+TEST_CASE("the sensitivity of a step is measured without a trace in the model and in the random numbers") {
+  for (const LaneCase& c : {decaying(), lane_case_with_dropout()}) {
+    CAPTURE(c.name);
+    Trained network(c, 5);
+    REQUIRE(network.compare([&] { network.step_at_rate(1.5); }).verdict == Verdict::kRejected);
+    const auto drawn = device::cpu_generator_fingerprint();
+    Trained other(c, 5);
+    other.eager(other.batch);
+    CHECK(device::cpu_generator_fingerprint() == drawn);
+    CHECK(same_bits(*network.model, *other.model));
   }
+}
+
+TEST_CASE("wherever memory runs out while the sensitivity of a step is measured, the model stays as it is") {
+  LaneCase c = decaying();
+  c.config.training.ema_decay = 0.9;
+  Trained network(c, 5), other(c, 5);
+  other.eager(other.batch);
+  const lanes::StepSnapshot before(*network.model, torch::kCPU);
+  network.eager(network.batch);
+  const auto drawn = device::cpu_generator_fingerprint();
+  const auto item = lanes::tracked_tensors(*network.model).front();
+  auto& memory = FailingAllocator::instance();
+  int failures = 0;
+  for (int n = 1;; ++n) {
+    CAPTURE(n);
+    bool failed = false;
+    memory.fail_at(n);
+    try {
+      lanes::step_sensitivity(network.context(), before, item, 1e-4, network.batch);
+    } catch (const std::exception&) {
+      failed = true;
+    }
+    CHECK(memory.fired() == failed);
+    CHECK(same_bits(*network.model, *other.model));
+    CHECK(device::cpu_generator_fingerprint() == drawn);
+    if (!failed) break;
+    ++failures;
+  }
+  CHECK(failures > 20);  // the copy, the step
 }
 
 }  // namespace esper::test::step_sensitivity_test
