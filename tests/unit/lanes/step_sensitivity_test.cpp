@@ -155,6 +155,7 @@ TEST_CASE("the change of the parameters is no change of their averages: a progra
 }
 
 TEST_CASE("the sensitivity of a step is measured without a trace in the model and in the random numbers") {
+  at::set_num_threads(1);
   for (const LaneCase& c : {decaying(), lane_case_with_dropout()}) {
     CAPTURE(c.name);
     Trained network(c, 5);
