@@ -18,15 +18,16 @@
 namespace esper::jobs {
 namespace {
 
-// As SQL: the order of a list, and that of jobs in one state, which an index has; empty: none has.
+// As SQL: the order of a list, the one by which its jobs are chosen, and that of jobs in one state, which an index has;
+// empty: none has.
 struct OrderTerms {
-  std::string_view listed, of_state;
+  std::string_view listed, chosen, of_state;
 };
 OrderTerms terms_of(JobOrder order) {
-  constexpr std::string_view kByEnd = "ended_ms DESC, id DESC";
-  if (order == JobOrder::kBegin) return {"state <> 'queued', priority DESC, id", "priority DESC, id"};
-  if (order == JobOrder::kEnded) return {kByEnd, kByEnd};
-  return {"id", ""};
+  constexpr std::string_view kByTurn = "state <> 'queued', priority DESC, id", kByEnd = "ended_ms DESC, id DESC";
+  if (order == JobOrder::kBegin) return {kByTurn, kByTurn, "priority DESC, id"};
+  if (order == JobOrder::kEnded) return {kByEnd, kByEnd, kByEnd};
+  return {"id", "id DESC", ""};
 }
 
 std::string first_ids(std::string_view of_states, std::string_view order) {
@@ -35,23 +36,28 @@ std::string first_ids(std::string_view of_states, std::string_view order) {
       order);
 }
 
-// SQL for the jobs that a list may have: the first ones of each state, so that an index gives them and only those are
-// sorted.
-std::string chosen_ids(const JobFilter& filter, std::string_view order_of_state) {
+std::string first_of_each_state(const JobFilter& filter, std::string_view order) {
   std::vector<std::string> of_states;
   for (const auto& [state, name] : names(JobState{})) {
     if (!filter.states.empty() && std::ranges::count(filter.states, state) == 0) continue;
-    of_states.push_back(
-        fmt::format("SELECT * FROM ({})", first_ids(fmt::format(" AND state = '{}'", name), order_of_state)));
+    of_states.push_back(fmt::format("SELECT * FROM ({})", first_ids(fmt::format(" AND state = '{}'", name), order)));
   }
   return fmt::format("{}", fmt::join(of_states, " UNION ALL "));
 }
 
-std::string newest_ids(const JobFilter& filter) {
-  if (filter.states.empty()) return first_ids("", "id DESC");
+std::string first_of_all(const JobFilter& filter, std::string_view order) {
+  if (filter.states.empty()) return first_ids("", order);
   std::vector<std::string_view> names;
   for (const JobState state : filter.states) names.push_back(base::name_of(state));
-  return first_ids(fmt::format(" AND state IN ('{}')", fmt::join(names, "', '")), "id DESC");
+  return first_ids(fmt::format(" AND state IN ('{}')", fmt::join(names, "', '")), order);
+}
+
+// SQL for the jobs that a list may have. The first ones of each state are what an index gives, so that only those are
+// sorted; but to find a name or a sweep in it every job of the state is looked up, which takes longer than all in turn.
+std::string chosen_ids(const JobFilter& filter, const OrderTerms& order) {
+  const bool takes_any = filter.name.empty() && filter.sweep == 0;
+  if (takes_any && !order.of_state.empty()) return first_of_each_state(filter, order.of_state);
+  return first_of_all(filter, order.chosen);
 }
 
 // The time keeps jobs of another state folder, whose numbers are the same, apart.
@@ -136,10 +142,9 @@ std::optional<Job> JobStore::find(JobId id) {
 }
 
 std::vector<Job> JobStore::list(const JobFilter& filter) {
-  const auto [listed, of_state] = terms_of(filter.order);
-  auto rows =
-      database_.prepare(fmt::format("SELECT {} FROM jobs WHERE id IN ({}) ORDER BY {} LIMIT ?3", kJobColumns,
-                                    of_state.empty() ? newest_ids(filter) : chosen_ids(filter, of_state), listed));
+  const OrderTerms order = terms_of(filter.order);
+  auto rows = database_.prepare(fmt::format("SELECT {} FROM jobs WHERE id IN ({}) ORDER BY {} LIMIT ?3", kJobColumns,
+                                            chosen_ids(filter, order), order.listed));
   rows.bind(filter.name).bind(filter.sweep).bind(filter.most);
   return jobs_in(rows, filter.parts);
 }

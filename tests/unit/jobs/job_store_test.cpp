@@ -194,6 +194,21 @@ TEST_CASE("a list has the newest jobs, those whose turn is next, or those that e
         std::vector<JobId>{4, 2, 5});
 }
 
+TEST_CASE("jobs of one name or sweep are chosen by the order of the list, too") {
+  StoreRoom room;
+  for (const auto& [priority, sweep] : {std::pair{1, 4}, std::pair{9, 0}, std::pair{2, 4}}) {
+    room.submit({.priority = priority, .sweep = sweep});
+  }
+  const auto first = [&](const JobFilter& filter) { return room.store.list(filter).at(0).id; };
+  const std::string name = room.store.find(1)->name;
+  for (const auto& states : {std::vector<JobState>{}, {JobState::kQueued}}) {
+    CHECK(first({.states = states, .name = name, .most = 1, .order = JobOrder::kBegin}) == 2);
+    CHECK(first({.states = states, .sweep = 4, .most = 1, .order = JobOrder::kBegin}) == 3);
+    CHECK(room.store.list({.states = states, .sweep = 4, .order = JobOrder::kBegin}).size() == 2);
+    CHECK(room.store.list({.states = states, .name = "another", .order = JobOrder::kEnded}).empty());
+  }
+}
+
 TEST_CASE("the order of jobs is that of their submission, also where the clock is set back between them") {
   StoreRoom room;
   for (const std::int64_t at_ms : {5000, 100, 3000}) {
