@@ -151,7 +151,7 @@ TEST_CASE("reactions to steps of a later epoch, known from the journal, do not c
   CHECK(record.failures_before(98) == 1);
   CHECK(record.skips_step(90));
   CHECK(react(record, nonfinite_step(99), {config}) == Reaction::kLowerRate);
-  CHECK(record.failures_before(99) == 2);
+  CHECK(record.failures_before(100) == 2);
   record.end_epoch(120);
   CHECK(record.failures_before(121) == 0);
 }
