@@ -57,8 +57,13 @@ build() {
   configure
   local -
   set -o pipefail
-  local status=0 start=$SECONDS log=$BUILD/build.log
+  local status=0 signal_status='' start=$SECONDS log=$BUILD/build.log
+  # ninja ends with a status of its own, and bash with a trap goes on after it.
+  trap 'signal_status=130' INT
+  trap 'signal_status=143' TERM
   timeout --foreground "$BUILD_DEADLINE_S" ninja -C "$BUILD" -j "$(build_jobs)" "$@" </dev/null 2>&1 9>&- | tee "$log" | follow_build || status=$?
+  trap - INT TERM
+  [[ -z $signal_status ]] || die "$signal_status" "the build was interrupted"
   if ((status != 0)); then
     { grep -v '^\[' "$log" || true; } | tail -n 60 >&2
     die 1 "the build failed after $((SECONDS - start)) s; the whole log: $log"

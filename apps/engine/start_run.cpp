@@ -198,8 +198,6 @@ OpenRun create_run(const std::string& path, const RunConfig& config, base::Inter
   interrupt.begin_saving();
   OpenRun open{files, tolaria::create_run_folder(files, path, config::resolved_yaml(config))};
   kasmina::keep_host_package(config.host, files, path + "/" + kRunHostFolder);
-  interrupt.end_saving();
-  end_if_interrupted(open.folder.path);
   return open;
 }
 

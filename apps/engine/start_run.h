@@ -25,7 +25,8 @@ struct OpenRun {
 
 // Throws as open_run_folder().
 OpenRun open_run(const std::string& path);
-// Throws as create_run_folder(). A signal waits until the folder is whole, and then ends the command.
+// Throws as create_run_folder(). From here on a signal is a request, which waits until the folder is whole: see
+// end_if_interrupted().
 OpenRun create_run(const std::string& path, const config::RunConfig& config, base::Interrupt& interrupt);
 
 // Where a signal came while this run folder was made: throws Error with its exit code, which says how to train the run.

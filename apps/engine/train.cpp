@@ -177,6 +177,7 @@ int run(const TrainRequest& request) {
   auto composition = compose(request, setup, *open, std::move(policy));
 
   base::fault::signal_point("tolaria.starting");
+  if (!resuming) end_if_interrupted(open->folder.path);
   interrupt.begin_saving();
   const auto [outcome, summary, composed] = train(request, setup, *open, std::move(composition));
   for (const auto& point : base::fault::unfired()) nissa::log::warning(base::fault::unfired_text(point));

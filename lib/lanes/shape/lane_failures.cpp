@@ -33,7 +33,7 @@ void LaneFailures::report_failed_step(const Lane& lane, const std::string& reaso
 void LaneFailures::reject(config::Lane kind, const std::string& key, const Rejection& rejection) {
   using Cause = Rejection::Cause;
   ++figures_.refusals;
-  if (rejection.cause == Cause::kErred) ++figures_.checks_failed;
+  if (rejection.cause == Cause::kErred || rejection.cause == Cause::kSensitive) ++figures_.checks_failed;
   const Level level = rejection.cause == Cause::kNotFaster ? Level::kInfo : Level::kWarning;
   const std::string context =
       rejection.cause == Cause::kNoMemory ? "out of memory while comparing it with eager: " : "";

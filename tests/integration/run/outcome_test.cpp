@@ -140,14 +140,15 @@ TEST_CASE("a signal does not hide that the state could not be saved") {
   CHECK(json_of(finished)["status"] == "not_saved");
 }
 
-TEST_CASE("a signal that comes while the run's folder is made leaves a whole one, names it, and it can be trained") {
+TEST_CASE("a signal between a run's folder and its training leaves a whole one, names it, and it can be trained") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
-  for (const auto& [signal, status] : {std::pair{"term", 143}, std::pair{"int", 130}}) {
-    CAPTURE(signal);
-    const auto run = room.run(signal);
-    const Finished stopped = run_program(train_command(config, run, {"epochs=2"}),
-                                         {std::string("ESPER_FAULTS=tolaria.creating.") + signal + "@1"});
+  for (const auto& [point, status] :
+       {std::pair{"creating.term", 143}, std::pair{"creating.int", 130}, std::pair{"starting.term", 143}}) {
+    CAPTURE(point);
+    const auto run = room.run(point);
+    const Finished stopped =
+        run_program(train_command(config, run, {"epochs=2"}), {std::string("ESPER_FAULTS=tolaria.") + point + "@1"});
     CHECK(stopped.exit_code == status);
     CHECK_THAT(stopped.err,
                ContainsSubstring("before training began; to train the run: esper train --resume " + run.string()));

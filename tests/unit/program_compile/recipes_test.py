@@ -12,7 +12,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "lib/program/compile/
 sys.argv[1:] = ["", "", "normal", "cpu"]  # as the worker's processes have them
 
 import job
+import recipes
 import toolchain
+import torch
+from torch._inductor import decomposition
 
 ATEN_KERNEL = re.compile(r'"aten::embedding_dense_backward"|aoti_torch\w*_embedding_dense_backward\(')
 ROW_BY_ROW = re.compile(r"index_put|atomic_add")
@@ -51,6 +54,22 @@ class RecipesTest(unittest.TestCase):
             with self.subTest(deterministic=deterministic):
                 self.assertEqual(ATEN_KERNEL.search(code) is not None, deterministic)
                 self.assertEqual(ROW_BY_ROW.search(code) is not None, not deterministic)
+
+    def test_the_gradient_of_a_group_norm(self):
+        aten = torch.ops.aten
+        recipes.for_all("cpu", False)
+        for dtype in (torch.float16, torch.bfloat16, torch.float32):
+            torch.manual_seed(1)
+            values, gradient = torch.randn(2, 6, 2, 2).to(dtype), torch.randn(2, 6, 2, 2).to(dtype)
+            scale, shift = torch.rand(6), torch.rand(6)
+            _, mean, rstd = aten.native_group_norm(values, scale, shift, 2, 6, 4, 3, 1e-5)
+            arguments = (gradient, values, mean, rstd, scale, 2, 6, 4, 3, [True, True, True])
+            expected = aten.native_group_norm_backward(*arguments)
+            made = decomposition.decompositions[aten.native_group_norm_backward.default](*arguments)
+            for of_kernel, of_decomposition in zip(expected, made):
+                with self.subTest(dtype=dtype):
+                    self.assertEqual(of_kernel.dtype, of_decomposition.dtype)
+                    torch.testing.assert_close(of_decomposition, of_kernel, rtol=0.02, atol=0.02)
 
 
 if __name__ == "__main__":

@@ -93,7 +93,20 @@ def join_without_copies():
     ir.ConcatKernel.realize_into = classmethod(realize_into)
 
 
+def group_norm_gradient_in_its_type():
+    """ATen's gradient at the input has the input's type. PyTorch's decomposition has float32 where the scale has, as
+    under autocast on the CPU, and a convolution before it then meets two types in its own gradient."""
+    whole = decomposition.decompositions[aten.native_group_norm_backward.default]
+
+    def backward(gradient, values, *rest):
+        at_input, *others = whole(gradient, values, *rest)
+        return (None if at_input is None else at_input.to(values.dtype), *others)
+
+    decomposition.decompositions[aten.native_group_norm_backward.default] = backward
+
+
 def for_all(device, deterministic):
+    group_norm_gradient_in_its_type()
     if deterministic:
         # Inductor adds a table's gradients row by row in an operation that sorts the rows: many kernels on a GPU.
         keep_as_kernel(aten.embedding_dense_backward.default)
