@@ -29,7 +29,8 @@ OpenRun open_run(const std::string& path);
 // end_if_interrupted().
 OpenRun create_run(const std::string& path, const config::RunConfig& config, base::Interrupt& interrupt);
 
-// Where a signal came while this run folder was made: throws Error with its exit code, which says how to train the run.
+// Where a signal came since this run folder was begun: throws Error with its exit code; the text says how to train the
+// run.
 void end_if_interrupted(const std::string& path);
 
 // Before the first step of a new run.

@@ -14,7 +14,8 @@ struct Rejection {
     kErred,
     kNoMemory,
     kNotFaster,
-    kSensitive,  // it differs from eager by no more than eager from itself after a small change: it may be right
+    kSensitive,  // it differs from eager by about what a small change of the parameters changes in eager: it may be
+                 // right
   } cause = Cause::kErred;
   std::string reason;
   std::optional<program::Difference> where{};  // the tensor that differs from eager's, if any
