@@ -18,7 +18,7 @@
 #include "tolaria/growth/growth.h"
 #include "tolaria/report/epoch_reporter.h"
 #include "tolaria/run/save_schedule.h"
-#include "tolaria/safety/run_safety.h"
+#include "tolaria/safety/epoch_check.h"
 
 namespace esper::tolaria {
 namespace {
@@ -38,7 +38,9 @@ class EpochLoop {
                     run.facts, run.ledger,          run.facts.device.is_cuda() ? &forward_ : nullptr},
         log_(run.model, run.progress, run.outbox, run.saver),
         end_(run.facts, run.progress, run.saver, run.outbox),
-        safety_(evaluation_, run.progress, run.saver, run.outbox, end_, run.records.bundles),
+        safety_(evaluation_, run.progress, run.saver, run.outbox, end_),
+        transaction_(run.progress, run.saver, run.outbox),
+        check_(evaluation_, run.progress, safety_, transaction_, end_, run.records.bundles),
         trainer_(run, safety_.good_state()),
         growth_(evaluation_, run.policy, log_, run.saver, run.data.probe, run.at_the_end),
         reporter_(run.facts, run.progress, run.model, run.outbox, run.ledger),
@@ -70,8 +72,6 @@ class EpochLoop {
   void save_if_due(const Epoch& epoch);
   Measurements measure();
   StepMetrics read_metrics();
-  // Undoes the epoch if it was a bad one.
-  RunSafety::EpochCheck check(Epoch& epoch);
   // In an epoch that is not over; one that would have been undone is saved as it began.
   RunOutcome interrupted();
   // What keeps the present state from being saved; empty: nothing.
@@ -94,6 +94,8 @@ class EpochLoop {
   LifecycleLog log_;
   RunEnd end_;
   RunSafety safety_;
+  EpochEndTransaction transaction_;
+  EpochCheck check_;
   EpochTrainer trainer_;
   Growth growth_;
   EpochReporter reporter_;
@@ -178,10 +180,11 @@ std::optional<RunOutcome> EpochLoop::validate(Epoch& epoch) {
     run_.outbox.keep_first(events);
     return interrupted();
   }
-  if (may_be_interrupted()) safety_.transaction().begin(events);
+  if (may_be_interrupted()) transaction_.begin(events);
   epoch.metrics = read_metrics();
   trainer_.record_epoch_end(epoch.metrics, epoch.trained);
-  auto checked = check(epoch);
+  const auto train_up_to = [this](std::int64_t step) { return trainer_.train_up_to(step); };
+  auto checked = check_.check({epoch.metrics, epoch.measured, trainer_.nonfinite_reason(), train_up_to});
   epoch.verdict = std::move(checked.verdict);
   return std::move(checked.outcome);
 }
@@ -223,11 +226,6 @@ StepMetrics EpochLoop::read_metrics() {
   return step::read_metrics(run_.model.state);
 }
 
-RunSafety::EpochCheck EpochLoop::check(Epoch& epoch) {
-  const auto train_up_to = [this](std::int64_t step) { return trainer_.train_up_to(step); };
-  return safety_.check_epoch({epoch.metrics, epoch.measured, trainer_.nonfinite_reason(), train_up_to});
-}
-
 std::string EpochLoop::problem_of_state() const {
   if (const std::string& reason = trainer_.nonfinite_reason(); !reason.empty()) return reason;
   const std::string tensor = safety_.first_not_finite();
@@ -257,7 +255,7 @@ EpochEnd EpochLoop::grow(const EpochResults& results) {
   const LedgerScope deciding(run_.ledger, Owner::kPolicy);
   base::fault::signal_point("tolaria.deciding");
   safety_.good_state().discard_snapshot();
-  return safety_.transaction().complete([&] { return growth_.end_epoch(run_.progress, results); });
+  return transaction_.complete([&] { return growth_.end_epoch(run_.progress, results); });
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -23,33 +22,6 @@ namespace {
 
 constexpr auto kEveryStep = std::numeric_limits<std::int64_t>::max();
 
-std::string why_diverged(const step::StepMetrics& metrics, const Measurements& measured) {
-  if (metrics.steps == 0) return "no step of the epoch could be trained; tolaria.step_skipped says why";
-  if (!std::isfinite(metrics.loss)) return "the training loss is not finite";
-  if (!std::isfinite(measured.running.loss)) return "the validation loss is not finite";
-  return {};
-}
-
-// With the first tensor that is not finite, where one is.
-std::string divergence(const step::StepMetrics& metrics, const Measurements& measured, const step::Model& model) {
-  std::string reason = why_diverged(metrics, measured);
-  if (reason.empty()) return reason;
-  const auto tensors = step::all_tensors(model, model.state.device);
-  if (const auto tensor = step::first_not_finite(tensors, {}); !tensor.empty()) reason += "; nor is " + tensor;
-  return reason;
-}
-
-std::string why_bad(const RunSafety::EpochToCheck& epoch, const step::Model& model, const GoodState& good_state) {
-  if (!epoch.nonfinite_reason.empty()) return epoch.nonfinite_reason;
-  std::string reason = divergence(epoch.metrics, epoch.measured, model);
-  return reason.empty() ? good_state.loss_explosion(epoch.measured) : reason;
-}
-
-LossVerdict judge(const Measurements& measured, const RunFacts& facts, const RunProgress& progress) {
-  if (!facts.config.safety.watch_loss) return {};
-  return judge_loss({measured.running.loss, measured.running.score, facts.num_classes}, progress.safety);
-}
-
 leyline::TelemetryEvent suspect_event(const LossVerdict& verdict, double loss, const RunProgress& progress) {
   return event("tolaria.loss_suspect"_event, Level::kWarning,
                {{"epoch", std::to_string(progress.epoch)},
@@ -62,21 +34,18 @@ leyline::TelemetryEvent suspect_event(const LossVerdict& verdict, double loss, c
 
 }  // namespace
 
-RunSafety::RunSafety(const Evaluation& evaluation, RunProgress& progress, Saver& saver, Outbox& outbox, RunEnd& end,
-                     StepBundles* bundles)
+RunSafety::RunSafety(const Evaluation& evaluation, RunProgress& progress, Saver& saver, Outbox& outbox, RunEnd& end)
     : evaluation_(evaluation),
       progress_(progress),
       outbox_(outbox),
       end_(end),
       saver_(saver),
-      bundles_(bundles),
       emergency_(evaluation.facts.config.safety.emergency, evaluation.facts.clock, outbox),
       good_state_(evaluation, progress, outbox, emergency_,
                   evaluation.facts.config.safety.may_react() ? GoodState::TakesSnapshots::kAlways
                                                              : GoodState::TakesSnapshots::kWhileSeedsGrow),
       reactions_(evaluation.facts, evaluation.model.settings, progress, good_state_, saver, outbox, emergency_),
       budgets_(evaluation.facts.config.safety.budget, outbox),
-      transaction_(progress, saver, outbox),
       conservative_mode_(outbox, emergency_) {}
 
 void RunSafety::begin(const std::optional<RestartReport>& restart_report) {
@@ -136,65 +105,12 @@ bool RunSafety::restore_good_state() {
   return true;
 }
 
-RunSafety::EpochCheck RunSafety::check_epoch(const EpochToCheck& epoch) {
-  if (const std::string reason = why_bad(epoch, evaluation_.model, good_state_); !reason.empty()) {
-    if (auto outcome = undo_epoch(reason, epoch)) return {{}, std::move(outcome)};
-  }
-  LossVerdict verdict = judge(epoch.measured, evaluation_.facts, progress_);
-  if (verdict.kind == Verdict::kBad) return {{}, fail_epoch(verdict.reason)};
-  return {std::move(verdict)};
-}
-
-std::optional<RunOutcome> RunSafety::undo_epoch(const std::string& reason, const EpochToCheck& epoch) {
-  const bool may_have_bundle = bundles_ != nullptr && !epoch.nonfinite_reason.empty();
-  auto bundle = may_have_bundle ? bundles_->release_kept() : std::nullopt;
-  if (auto outcome = restart_before_epoch(reason)) return outcome;
-  if (!good_state_.has_growing_seeds() || !good_state_.rollback(reason)) return fail_epoch(reason);
-  transaction_.begin_at(good_state_.snapshot_progress());
-  if (!measure_again(reason, std::move(bundle), epoch)) return end_.interrupted();
-  const std::string still_bad = divergence(epoch.metrics, epoch.measured, evaluation_.model);
-  return still_bad.empty() ? std::nullopt : std::optional(fail_epoch(still_bad));
-}
-
-// False where a signal ended it. Then, and after an error, the run is where the epoch began.
-bool RunSafety::measure_again(const std::string& reason, std::optional<StepBundles::Kept> bundle,
-                              const EpochToCheck& epoch) {
-  try {
-    if (bundle) write_bundle(std::move(*bundle), epoch);
-    if (good_state_.measure_again(reason, epoch.metrics, epoch.measured)) return true;
-  } catch (...) {
-    give_up_end();
-    throw;
-  }
-  give_up_end();
-  return false;
-}
-
-void RunSafety::give_up_end() {
-  transaction_.rollback();
-  restore_good_state();
-}
-
-// The model is rolled back: trains up to the step of the bundle once more, and rolls back again.
-void RunSafety::write_bundle(StepBundles::Kept kept, const EpochToCheck& epoch) {
-  RunProgress end = progress_;
-  const std::int64_t step = kept.facts.step;
-  if (restore_good_state() && epoch.train_up_to(step)) {
-    bundles_->adopt(std::move(kept));
-    bundles_->write_if_due(step);
-  }
-  bundles_->release_kept();  // of another step that failed on the way
-  good_state_.restore_snapshot();
-  progress_ = std::move(end);
-}
-
 RunOutcome RunSafety::fail_epoch(const std::string& reason) {
   const auto outcome = react({FailureKind::kBadEpoch, progress_.safety.good_step, reason});
   ESPER_CHECK(outcome, "a bad epoch is trained again from a checkpoint only");
   return *outcome;
 }
 
-// This process began within the epoch: the run restarts from a checkpoint from before it, as far as there is one.
 std::optional<RunOutcome> RunSafety::restart_before_epoch(const std::string& reason) {
   if (!good_state_.is_within_epoch() || !good_state_.has_growing_seeds()) return {};
   if (!reactions_.has_checkpoint_before(progress_.safety.good_step)) return {};
