@@ -127,7 +127,7 @@ FoldedLayer fold_layer(const Source& weights, int layer, const Types& types) {
 }
 
 void fold_encoders(const Source& weights, FoldedWeights& folded) {
-  at::Tensor encoder = at::zeros({kFeatureColumns + kNodeTypes, kEncoderWidth}, at::kDouble);
+  at::Tensor encoder = at::zeros({kNodeColumns, kEncoderWidth}, at::kDouble);
   std::vector<at::Tensor> norm, norm_bias;
   for (const auto& [type, name] : names(NodeType{})) {
     const std::string prefix = encoder_prefix(type);

@@ -22,7 +22,9 @@
 
 namespace esper::tamiyo {
 
-inline constexpr int kFeatureColumns = 74;  // of all node types; kFeatureColumns + type is 1 in a node's row
+inline constexpr int kFeatureColumns = 74;  // of all node types
+// A node's row: the features of all types, then a column for each type, which is 1 for the node's own.
+inline constexpr int kNodeColumns = kFeatureColumns + kNodeTypes;
 
 // The first column of a node type's features.
 constexpr int first_feature(NodeType type) {
@@ -41,16 +43,19 @@ struct FoldedTarget {
   at::Tensor packed, packed_bias;
 };
 
+// The factors of an edge's attributes in its scores, by place in kRelationTable and by head.
+using EdgeVectors = std::array<std::array<std::array<float, kEdgeFeatures>, kHeads>, kRelations>;
+
 struct FoldedLayer {
   std::vector<FoldedTarget> targets;  // those that a head depends on, by NodeType
   // GAT alone; heads of a relation beside each other, relations in the order of `targets`:
   at::Tensor source_attention;  // [kHeads * relations, width before]
   at::Tensor target_attention;  // [width before, kHeads * relations]
-  std::array<std::array<std::array<float, kEdgeFeatures>, kHeads>, kRelations> edge{};  // by place in kRelationTable
+  EdgeVectors edge{};
 };
 
 struct FoldedWeights {
-  at::Tensor encoder;          // [kFeatureColumns + kNodeTypes, kEncoderWidth]
+  at::Tensor encoder;          // [kNodeColumns, kEncoderWidth]
   at::Tensor norm, norm_bias;  // [kNodeTypes, kEncoderWidth]
   std::array<FoldedLayer, kLayers> layers;
   at::Tensor heads, heads_bias;    // [kGatWidth, heads without bounds and hidden layers of the others]
