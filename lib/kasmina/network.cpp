@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "kasmina/network/network_forward.h"
-#include "kasmina/network/network_shadow.h"
 #include "kasmina/network/network_tensors.h"
 #include "kasmina/network/network_topology.h"
 #include "kasmina/network_epoch.h"
@@ -23,19 +22,11 @@ SlotTaps Network::tap(const torch::Tensor& inputs, Mode mode, torch::Tensor& out
   return kasmina::tap(state_, inputs, mode, output);
 }
 
-torch::Tensor Network::shadow(std::size_t slot, const BlockOutput& from) const {
-  return kasmina::shadow(state_, slot, from);
-}
-
 std::vector<ParameterGroup> Network::parameter_groups() const { return parameter_groups_of(state_); }
 
 std::vector<NamedTensor> Network::buffers() const { return buffers_of(state_); }
 
 std::vector<NamedTensor> Network::scalars() const { return scalars_of(state_); }
-
-const std::string& Network::owner_of(const std::string& parameter_id) const {
-  return state_.structure.ownership.owner_of(parameter_id);
-}
 
 std::vector<LifecycleEvent> Network::apply(const leyline::AdaptationCommand& command, const torch::Tensor& probe,
                                            std::uint64_t now_ns) {

@@ -42,16 +42,14 @@ class Network {
   const NetworkState& state() const { return state_; }
   std::uint64_t structure_version() const { return state_.structure_version; }
 
-  // As forward(), tap() and shadow() of network_forward.h and network_shadow.h.
+  // As forward() and tap() of network_forward.h.
   torch::Tensor forward(const torch::Tensor& inputs, Mode mode) const;
   SlotTaps tap(const torch::Tensor& inputs, Mode mode, torch::Tensor& output) const;
-  torch::Tensor shadow(std::size_t slot, const BlockOutput& from) const;
 
   // As parameter_groups_of() and the others of network_tensors.h.
   std::vector<ParameterGroup> parameter_groups() const;
   std::vector<NamedTensor> buffers() const;
   std::vector<NamedTensor> scalars() const;
-  const std::string& owner_of(const std::string& parameter_id) const;
 
   // Applies one command between two epochs; every outcome, rejections included, is an event. A rejected command changes
   // nothing. probe: a validation batch on which the largest output change of a graft, and the gradient into a seed, are

@@ -69,7 +69,7 @@ TEST_CASE("a change that is neither committed nor rolled back leaves no trace; i
       CHECK_FALSE(Picture(run) == before);
     }
     CHECK(Picture(run) == before);
-    CHECK(run.network.owner_of("seed-0001.up.weight") == kSeed);
+    CHECK(owner_of(run.network, "seed-0001.up.weight") == kSeed);
   }
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("what was committed stays") {
     change.commit();
   }
   CHECK(run.slot_stage(1) == Stage::kGerminated);
-  CHECK(run.network.owner_of("seed-0002.up.weight") == "seed-0002");
+  CHECK(owner_of(run.network, "seed-0002.up.weight") == "seed-0002");
 }
 
 TEST_CASE("the structure's version follows a change of structure and its way back, and nothing else") {

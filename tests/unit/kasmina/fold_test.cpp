@@ -144,7 +144,7 @@ void check_folded(Grown& run, const std::string& slot, const std::string& bluepr
   REQUIRE(run.network.parameter_groups().size() == 1);
   CHECK(run.network.scalars().empty());
   for (const auto& named : run.host()) {
-    CHECK(run.network.owner_of(named.id) == kHostOwner);
+    CHECK(owner_of(run.network, named.id) == kHostOwner);
     CHECK(named.id.starts_with("host."));
   }
   const auto place = topology_of(run.network.save_topology()).slots.at(slot == "r0c0" ? 0 : 1);
@@ -239,7 +239,7 @@ TEST_CASE("what algebra or the measurement does not allow stays a seed, and an e
     CHECK_FALSE(events.back().passed);
     CHECK(events.back().reason.starts_with("stays as it is: " + why));
     CHECK(run.network.parameter_groups().size() == 2);
-    CHECK(run.network.owner_of(run.network.parameter_groups()[1].parameters[0].id) == kHostOwner);
+    CHECK(owner_of(run.network, run.network.parameter_groups()[1].parameters[0].id) == kHostOwner);
     CHECK_FALSE(topology_of(run.network.save_topology()).slots[0].folded);
   };
   for (const auto composition : {Composition::kMultiply, Composition::kGate, Composition::kConfidence}) {
@@ -331,7 +331,7 @@ TEST_CASE("rolling back undoes a fold: the host's values, the seed's tensors, th
   }
   CHECK(same_bits(run.output(), before));
   CHECK(run.network.save_topology() == topology);
-  CHECK(run.network.owner_of("seed-0001.weight") == kSeed);
+  CHECK(owner_of(run.network, "seed-0001.weight") == kSeed);
   CHECK(run.network.scalars().size() == 4);
 }
 

@@ -42,6 +42,10 @@ inline leyline::SampleShape tiny_sample() {
   return sample;
 }
 
+inline const std::string& owner_of(const Network& network, const std::string& parameter_id) {
+  return network.state().structure.ownership.owner_of(parameter_id);
+}
+
 struct Growing {
   config::GrowthConfig growth;
   std::unique_ptr<Network> owned;

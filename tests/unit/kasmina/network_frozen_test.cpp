@@ -54,7 +54,7 @@ TEST_CASE("frozen parameters are in no group, have no gradient, and are saved as
   }
   CHECK(buffers == std::vector<std::string>{"host.block0.linear.weight", "host.block0.linear.bias",
                                             "host.block1.linear.weight", "host.block1.linear.bias"});
-  CHECK(network.owner_of("host.block0.linear.weight") == kHostOwner);
+  CHECK(network.state().structure.ownership.owner_of("host.block0.linear.weight") == kHostOwner);
 }
 
 TEST_CASE("after the epoch of unfreezing all learn, also in a network that is restored") {

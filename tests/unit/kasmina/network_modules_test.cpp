@@ -35,7 +35,7 @@ TEST_CASE("a module of the host is heard from the start, learns, and is the host
     CHECK(seed.figures.alpha == 1);
   }
   for (const auto& group : network.parameter_groups()) CHECK(group.owner == "host");
-  CHECK(network.owner_of(network.parameter_groups().at(1).parameters.at(0).id) == "host");
+  CHECK(owner_of(network, network.parameter_groups().at(1).parameters.at(0).id) == "host");
   for (const auto& [id, scalar] : network.scalars()) {
     CAPTURE(id);
     CHECK(scalar.item<float>() == (id.ends_with(".straight_through") ? 0.0F : 1.0F));

@@ -59,7 +59,7 @@ TEST_CASE("whichever allocation fails, a command is refused as out_of_memory, ch
     run.grow_to("seed-0001", Stage::kBlending);
     CHECK(starve(run, run.germination("r0c1", "mlp")) > 20);
     CHECK(run.state("seed-0002").stage == Stage::kGerminated);
-    CHECK(run.network.owner_of("seed-0002.up.weight") == "seed-0002");
+    CHECK(owner_of(run.network, "seed-0002.up.weight") == "seed-0002");
     CHECK(starve(run, run.command(SeedOperation::kStartTraining, "seed-0002")) > 20);
     CHECK(run.state("seed-0002").stage == Stage::kTraining);
     for (int i = 0; i < 3; ++i) run.end_epoch();

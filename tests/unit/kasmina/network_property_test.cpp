@@ -320,14 +320,14 @@ class Life {
       REQUIRE(group.owner == (growing ? group.id : kHostOwner));
       for (const auto& parameter : group.parameters) {
         REQUIRE(ids.insert(parameter.id).second);
-        REQUIRE(run_.network.owner_of(parameter.id) == group.owner);
+        REQUIRE(owner_of(run_.network, parameter.id) == group.owner);
         REQUIRE(parameter.id.starts_with(group.id + "."));
         REQUIRE(parameter.tensor.is_leaf());
         REQUIRE(parameter.tensor.requires_grad());
       }
     }
     for (const auto& id : parameters_) {
-      if (!ids.contains(id)) REQUIRE_THROWS_AS(run_.network.owner_of(id), base::Error);
+      if (!ids.contains(id)) REQUIRE_THROWS_AS(owner_of(run_.network, id), base::Error);
     }
     parameters_ = std::move(ids);
   }

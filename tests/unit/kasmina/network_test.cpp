@@ -55,7 +55,7 @@ TEST_CASE("KEEP makes a fossil of a seed in any growing stage, stage by stage, w
     }
     CHECK(from == Stage::kFossilized);
     CHECK(run.scalar("seed-0001.alpha") == 1);
-    CHECK(run.network.owner_of(run.network.parameter_groups().at(1).parameters.at(0).id) == kHostOwner);
+    CHECK(owner_of(run.network, run.network.parameter_groups().at(1).parameters.at(0).id) == kHostOwner);
     CHECK(run.network.structure_version() > version);
     check_refused(run, run.command(SeedOperation::kKeep, "seed-0001"), "illegal_move");
   }
@@ -114,8 +114,8 @@ TEST_CASE("a graft changes no bit of the output, no other tensor, and is reporte
   REQUIRE(groups.size() == 2);
   CHECK(groups[1].id == "seed-0001");
   for (std::size_t i = 0; i < host.size(); ++i) CHECK(groups[0].parameters[i].tensor.is_same(host[i].tensor));
-  CHECK(run.network.owner_of(groups[1].parameters[0].id) == "seed-0001");
-  CHECK(run.network.owner_of(host[0].id) == "host");
+  CHECK(owner_of(run.network, groups[1].parameters[0].id) == "seed-0001");
+  CHECK(owner_of(run.network, host[0].id) == "host");
 }
 
 TEST_CASE("every composition grafts without a change") {
@@ -142,7 +142,7 @@ TEST_CASE("culling restores the host's function bit for bit and sends the slot t
   run.grow_to("seed-0001", Stage::kBlending);
   run.disturb("seed-0001");
   REQUIRE_FALSE(same_bits(run.output(), before));
-  REQUIRE(run.network.owner_of("seed-0001.up.weight") == "seed-0001");
+  REQUIRE(owner_of(run.network, "seed-0001.up.weight") == "seed-0001");
   auto cull = run.command(SeedOperation::kCull, "seed-0001");
   cull.annotations["reason"] = "it harms";
   const auto events = run.apply(cull);
@@ -152,7 +152,7 @@ TEST_CASE("culling restores the host's function bit for bit and sends the slot t
   CHECK(same_bits(run.output(), before));
   CHECK(run.network.parameter_groups().size() == 1);
   CHECK(run.network.scalars().empty());
-  CHECK_THROWS_AS(run.network.owner_of("seed-0001.up.weight"), base::Error);
+  CHECK_THROWS_AS(owner_of(run.network, "seed-0001.up.weight"), base::Error);
   std::vector<Stage> stages = {run.slot_stage(0)};
   for (int i = 0; i < 4; ++i) {
     run.end_epoch();
@@ -202,7 +202,7 @@ TEST_CASE("a seed reaches the host only through real epochs in every stage") {
   const auto groups = run.network.parameter_groups();
   CHECK(groups.at(1).id == "seed-0001");
   CHECK(groups.at(1).owner == "host");
-  CHECK(run.network.owner_of(groups.at(1).parameters[0].id) == "host");
+  CHECK(owner_of(run.network, groups.at(1).parameters[0].id) == "host");
 }
 
 TEST_CASE("a gate that saw no measurement does not pass") {

@@ -20,7 +20,7 @@ void copy_by_id(const Network& from, Network& to) {
     REQUIRE(source[g].owner == target[g].owner);
     for (std::size_t i = 0; i < source[g].parameters.size(); ++i) {
       REQUIRE(source[g].parameters[i].id == target[g].parameters[i].id);
-      REQUIRE(to.owner_of(target[g].parameters[i].id) == source[g].owner);
+      REQUIRE(owner_of(to, target[g].parameters[i].id) == source[g].owner);
       target[g].parameters[i].tensor.copy_(source[g].parameters[i].tensor);
     }
   }

@@ -38,7 +38,7 @@ void check_groups(const step::Model& model) {
       REQUIRE(kept.first_moments.views[k].sizes() == tensor.sizes());
       REQUIRE(kept.second_moments.views[k].sizes() == tensor.sizes());
       REQUIRE(kept.averages.views[k].sizes() == tensor.sizes());
-      REQUIRE(model.network.owner_of(id) == groups[i].owner);
+      REQUIRE(model.network.state().structure.ownership.owner_of(id) == groups[i].owner);
     }
     REQUIRE(step::in_place(kept.parameters));
   }
