@@ -29,7 +29,14 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
     }
     machine_.run_in(*shape.incumbent, microbatches);
   }
-  if (journal_.is_done(shape, number)) end(shape);
+  if (journal_.repeat(shape, tally_, number)) machine_.check_again_after(shape, number);
+  if (!journal_.is_done(shape, number)) return Outcome::kRan;
+  if (record != nullptr && record->on_trial) {
+    // The earlier process may have run any part of the program's turn.
+    if (++std::get<Following>(shape.state).last_turn < program::Trial::kStepsPerTurn) return Outcome::kRan;
+    shape.incumbent.reset();  // the search finds it in the cache, and its trial begins anew
+  }
+  end(shape);
   return Outcome::kRan;
 }
 

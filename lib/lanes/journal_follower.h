@@ -15,12 +15,13 @@ class JournalFollower {
  public:
   // The references must outlive the follower.
   JournalFollower(const LaneContext& context, ShapeSet& shapes, LaneFailures& failures, CompileQueue& queue,
-                  BitsJournal& journal, ShapeMachine& machine)
+                  BitsJournal& journal, ShapeMachine& machine, const StepTally& tally)
       : context_(context),
         failures_(failures),
         queue_(queue),
         journal_(journal),
         machine_(machine),
+        tally_(tally),
         groups_(context, shapes) {}
 
   enum class Outcome {
@@ -28,7 +29,8 @@ class JournalFollower {
     kCannotRepeat,  // no step was run, and the shape begins as a new one; it was reported
     kInterrupted,   // a signal stops the run: no step was run
   };
-  // Runs the step of a shape in state Following as the journal records it; ends that state after the last record.
+  // Runs the step of a shape in state Following as the journal records it; ends that state after the last record. A
+  // compiled program that this record has on trial runs for a whole turn, and is then a candidate as before its trial.
   Outcome step(StepShape& shape, std::span<const step::Microbatch> microbatches, std::int64_t number);
 
  private:
@@ -43,6 +45,7 @@ class JournalFollower {
   CompileQueue& queue_;
   BitsJournal& journal_;
   ShapeMachine& machine_;
+  const StepTally& tally_;  // that the machine counts in
   ShapeGroups groups_;
 };
 

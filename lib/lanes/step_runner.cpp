@@ -39,7 +39,7 @@ StepRunner::StepRunner(step::Model& model, const config::StepConfig& config, tor
           config.lane == LaneId::kAuto ? ShapeMachine::Adoption::kWhenFaster : ShapeMachine::Adoption::kOnAgreement),
       queue_(services_, figures_),
       search_(context_, shapes_, failures_, queue_),
-      follower_(context_, shapes_, failures_, queue_, journal_, machine_),
+      follower_(context_, shapes_, failures_, queue_, journal_, machine_, tally_),
       preparer_(context_, failures_, queue_, {services_.scratch_model, services_.growth, services_.memory}),
       changes_(context_, shapes_, queue_, machine_, journal_, preparer_) {
   check_lane(config, device, services_.kinds);
@@ -64,10 +64,7 @@ bool StepRunner::step(Batch microbatches, StepPlace place) {
     using Followed = JournalFollower::Outcome;
     const Followed followed = follower_.step(shape, microbatches, place.number);
     if (followed == Followed::kInterrupted) return false;
-    if (followed == Followed::kRan) {
-      if (journal_.repeat(shape, tally_)) machine_.check_again_after(shape, place.number);
-      return true;
-    }
+    if (followed == Followed::kRan) return true;
   }
   seek_candidate(shape, microbatches);
   const StepOutcome outcome = machine_.step(shape, microbatches, place);

@@ -83,8 +83,8 @@ void StructureChanges::record_swapped(std::int64_t number) {
     StepShape* const shape = shapes_.find(name);
     const bool compiled = shape != nullptr && shape->runs_compiled();
     const std::string now = compiled ? shape->incumbent->key() : key.empty() ? key : awaited_key(known, name);
+    if (shape != nullptr) shape->recorded = {.key = now};
     if (compiled) shape->recorded.bits = shape->incumbent->bits();
-    if (shape != nullptr) shape->recorded.key = now;
     return now;
   });
 }

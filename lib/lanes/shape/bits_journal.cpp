@@ -3,23 +3,33 @@
 namespace esper::lanes {
 
 const LaneRecord* BitsJournal::restore(StepShape& shape, std::int64_t number) {
-  if (const auto known = bits_.find(shape.name); known != bits_.end() && known->second.is_recorded) {
+  const auto known = bits_.find(shape.name);
+  if (known != bits_.end() && known->second.is_recorded) {
     shape.recorded.key = known->second.key;
+    shape.recorded.on_trial = known->second.on_trial;
   }
   const LaneRecord* record = log_.at(shape.name, number);
-  if (record == nullptr || shape.recorded.key) return nullptr;
+  if (record == nullptr) return nullptr;
+  // The last turn of a trial ends with the structure that it was in.
+  if (known != bits_.end() && record->on_trial && is_done(shape, number)) {
+    forget(shape);
+    return nullptr;
+  }
+  if (shape.recorded.key) return nullptr;
   shape.recorded.key = record->key;
-  bits_[shape.name] = {record->key};
+  shape.recorded.on_trial = record->on_trial;
+  bits_[shape.name] = {record->key, record->on_trial};
   return record->key.empty() ? nullptr : record;
 }
 
-bool BitsJournal::changed(StepShape& shape, const StepTally& ran) {
-  auto& [key, bits] = shape.recorded;
-  if (bits == ran.bits) return false;
-  bits = ran.bits;
-  if (key == ran.key) return false;
-  key = ran.key;
-  bits_[shape.name] = {ran.key};
+bool BitsJournal::changed(StepShape& shape, const StepTally& ran, bool on_trial) {
+  RecordedBits& recorded = shape.recorded;
+  if (recorded.bits == ran.bits) return false;
+  recorded.bits = on_trial ? RecordedBits::kUnknown : ran.bits;
+  if (recorded.key == ran.key && recorded.on_trial == on_trial) return false;
+  recorded.key = ran.key;
+  recorded.on_trial = on_trial;
+  bits_[shape.name] = {ran.key, on_trial};
   return true;
 }
 
@@ -27,11 +37,15 @@ void BitsJournal::rolled_back() {
   for (auto& [shape, last] : bits_) last.is_recorded = false;
 }
 
-bool BitsJournal::repeat(StepShape& shape, const StepTally& ran) { return changed(shape, ran) && !ran.key.empty(); }
+bool BitsJournal::repeat(StepShape& shape, const StepTally& ran, std::int64_t number) {
+  const LaneRecord* record = at(shape, number);
+  return changed(shape, ran, record != nullptr && record->on_trial) && !ran.key.empty();
+}
 
 bool BitsJournal::record(StepShape& shape, const StepTally& ran, std::int64_t number) {
-  if (paused_ || !changed(shape, ran)) return false;
-  if (append_record_) append_record_(lane_record_json(shape.name, {number, ran.key}));
+  const bool on_trial = !ran.key.empty() && !(shape.incumbent && shape.incumbent->key() == ran.key);
+  if (paused_ || !changed(shape, ran, on_trial)) return false;
+  if (append_record_) append_record_(lane_record_json(shape.name, {number, ran.key, on_trial}));
   return !ran.key.empty();
 }
 
@@ -39,7 +53,7 @@ void BitsJournal::record_all(std::int64_t number, const BitsOf& bits_of) {
   for (auto& [shape, last] : bits_) {
     if (log_.goes_on_after(shape, number - 1)) continue;
     const std::string now = bits_of(shape, last.key);
-    if (last.is_recorded && last.key == now) continue;
+    if (last.is_recorded && last.key == now && !last.on_trial) continue;
     last = {now};
     if (append_record_) append_record_(lane_record_json(shape, {number, now}));
   }

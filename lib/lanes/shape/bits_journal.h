@@ -31,14 +31,16 @@ class BitsJournal {
   bool is_done(const StepShape& shape, std::int64_t number) const { return !log_.goes_on_after(shape.name, number); }
   void forget(const StepShape& shape) { log_.forget(shape.name); }
 
-  // Restores what the journal records for a new shape. Returns the record if it names a compiled program, else null.
+  // Restores what the journal records for a new shape, in which an earlier structure's trial is not followed. Returns
+  // the record if it names a compiled program, else null.
   const LaneRecord* restore(StepShape& shape, std::int64_t number);
 
   // The run went back to an earlier step: what was recorded of later ones holds no more, so the next step of each shape
   // is recorded anew. Call it with StepShape::recorded reset.
   void rolled_back();
 
-  // After a step. Returns true if the shape's bits are a compiled program's from this step on.
+  // After a step. A compiled program that is not the incumbent is on trial. Returns true if the shape's bits are a
+  // compiled program's from this step on, or the one that had them was adopted in it.
   bool record(StepShape& shape, const StepTally& ran, std::int64_t number);
   // While it lives record() does nothing: steps are run that the run does not go on from. What they were is not known
   // to the journal, and the run's next step is compared with its last one before them.
@@ -54,7 +56,7 @@ class BitsJournal {
   };
   // The same after a step that repeats the journal, without writing a record: a new record would drop those of later
   // steps, which are still needed if the run is killed again.
-  bool repeat(StepShape& shape, const StepTally& ran);
+  bool repeat(StepShape& shape, const StepTally& ran, std::int64_t number);
 
   // Before the first step in another structure. The records that are left to repeat have it for their shapes. bits_of
   // maps a shape and the key that its steps had to the key that they will have.
@@ -64,10 +66,11 @@ class BitsJournal {
  private:
   struct LastBits {
     std::string key;  // of the compiled program that ran last, or empty
+    bool on_trial = false;
     bool is_recorded = true;
   };
 
-  bool changed(StepShape& shape, const StepTally& ran);
+  bool changed(StepShape& shape, const StepTally& ran, bool on_trial);
 
   LaneLog log_;
   std::function<void(std::string)> append_record_;

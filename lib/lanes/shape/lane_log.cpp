@@ -18,9 +18,18 @@ constexpr std::string_view kWord = "\"lane";
 bool is_sound(const nlohmann::json& record) {
   const auto& step = base::member(record, "step");
   const auto& key = base::member(record, "key");
+  const auto& trial = base::member(record, "trial");
   if (!step.is_number_integer() || !base::member(record, "shape").is_string() || !key.is_string()) return false;
+  if (!trial.is_null() && !trial.is_boolean()) return false;
   const auto& text = key.get_ref<const std::string&>();
   return step.get<std::int64_t>() >= 0 && (text.empty() || program::is_cache_key(text));
+}
+
+// A record is without "trial" where the program was adopted.
+nlohmann::json json_of(const std::string& shape, const LaneRecord& record) {
+  nlohmann::json json{{"step", record.step}, {"shape", shape}, {"key", record.key}};
+  if (record.on_trial) json["trial"] = true;
+  return json;
 }
 
 }  // namespace
@@ -41,7 +50,8 @@ void LaneLog::take_record(const nlohmann::json& record) {
     ++damaged_;
     return;
   }
-  add(record["shape"], {record["step"].get<std::int64_t>(), record["key"]});
+  const bool on_trial = base::value_at<bool>(record, "trial");
+  add(record["shape"], {record["step"].get<std::int64_t>(), record["key"], on_trial});
 }
 
 nlohmann::json LaneLog::since(std::int64_t step) const {
@@ -50,7 +60,7 @@ nlohmann::json LaneLog::since(std::int64_t step) const {
     const LaneRecord* in_force = at(shape, step);
     for (const LaneRecord& record : records) {
       if (in_force != nullptr && record.step < in_force->step) continue;
-      lanes.push_back({{"step", record.step}, {"shape", shape}, {"key", record.key}});
+      lanes.push_back(json_of(shape, record));
     }
   }
   return lanes;
@@ -78,7 +88,9 @@ bool LaneLog::goes_on_after(const std::string& shape, std::int64_t step) const {
 }
 
 std::string lane_record_json(const std::string& shape, const LaneRecord& record) {
-  return nlohmann::json{{"what", "lane"}, {"step", record.step}, {"shape", shape}, {"key", record.key}}.dump();
+  auto json = json_of(shape, record);
+  json["what"] = "lane";
+  return json.dump();
 }
 
 LaneLog read_lane_log(base::FileSystem& files, const std::string& journal_path, std::int64_t step) {

@@ -20,6 +20,7 @@ namespace esper::lanes {
 struct LaneRecord {
   std::int64_t step = 0;  // counted as in RunProgress::step
   std::string key;        // of the compiled program in the cache; empty: eager's bits
+  bool on_trial = false;  // the steps are the program's turn in a trial: it is not adopted
 };
 
 class LaneLog {

@@ -21,7 +21,9 @@ struct WarmUp {
 // The next step is recorded as it runs.
 struct Recording {};
 // A resumed run repeats the bits that its journal records, then proceeds as a new shape.
-struct Following {};
+struct Following {
+  int last_turn = 0;  // steps of the last record, if that is of a trial
+};
 // The incumbent or eager runs; a candidate may still come.
 struct Searching {};
 // The next step is run by both the candidate and eager, and compared.
@@ -74,8 +76,8 @@ enum class ShapeEvent {
   kRecorded,       // the step is a program
   kStaysEager,     // it cannot be recorded, or eager was selected
   kInstalled,      // its program was prepared before the structure changed
-  kFollowed,       // the journal's last change of bits was repeated, and the step's program is known
-  kFollowedEager,  // the same, without a known program
+  kFollowed,       // the journal's last change of bits was repeated, and its compiled program is the incumbent
+  kFollowedEager,  // the same, and eager runs: its bits were recorded, or those of a program that was on trial
   kCannotFollow,   // the program that the journal names is unavailable
   kCandidate,      // a lane that may be better is ready
   kAgreed,         // its step agrees with eager's

@@ -50,7 +50,9 @@ struct LaneSearch {
 struct RecordedBits {
   static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
   std::optional<std::string> key{};  // of the compiled program; "": eager's bits
-  std::uint64_t bits = kUnknown;     // Lane::bits() of it, so that a step compares no strings
+  bool on_trial = false;             // see LaneRecord
+  // Lane::bits() of it, so that a step compares no strings. Unknown for a program on trial: its adoption changes none.
+  std::uint64_t bits = kUnknown;
 };
 
 struct StepShape {

@@ -105,6 +105,31 @@ TEST_CASE("a run resumed before, within or after the trial of a compiled program
   }
 }
 
+TEST_CASE("a run killed in a compiled program's turn of a trial repeats the turn, and then the trial begins anew") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneCase c = lane_cases().front();
+  LaneRun(c, Lane::kCompiled, &persistent_compile_service()).steps(3, c, 1);  // the program is in the cache from now on
+
+  constexpr std::int64_t kSaved = 35, kKilled = 40;  // the turn begins at about step 23
+  constexpr std::int64_t kTurn = program::Trial::kStepsPerTurn;
+  const LaneRoom room;
+  Journey killed(c, room.path / "journal");
+  killed.run(0, kSaved);
+  REQUIRE(killed.compiled_steps() > 0);
+  const Values checkpoint = values_of(killed.model());
+  killed.run(kSaved, kKilled);
+
+  Journey resumed(c, room.path / "journal");
+  resumed.start_from(checkpoint);
+  resumed.run(kSaved, kKilled);
+  CHECK(same_bits(killed.model(), resumed.model()));
+  resumed.run(kKilled, kSaved + 2 * kTurn);
+  CHECK(resumed.compiled_steps() == kTurn);
+  resumed.run(kSaved + 2 * kTurn, kSaved + 3 * kTurn);
+  CHECK(resumed.compiled_steps() > kTurn);
+}
+
 TEST_CASE("a run that went back within the process is resumed with the bits of the steps after the return") {
   test::need_python_with_torch();
   at::set_num_threads(1);

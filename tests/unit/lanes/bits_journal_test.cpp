@@ -25,19 +25,99 @@ struct Written {
           const auto record = nlohmann::json::parse(text);
           CHECK(record["shape"] == "whole");
           records.emplace_back(record["step"].get<std::int64_t>(), record["key"].get<std::string>());
+          if (record.value("trial", false)) on_trial.push_back(records.back().first);
         }) {
     shape.name = "whole";
   }
   Written(const Written&) = delete;
 
   std::vector<Record> records;
+  std::vector<std::int64_t> on_trial;  // steps of the records that are of a trial
   BitsJournal journal;
   StepShape shape;
 };
 
 const StepTally kEager = ran(0, ""), kCompiled = ran(1, "first"), kOther = ran(2, "second");
 
+Lane lane_of(const StepTally& tally) { return {config::Lane::kCompiled, {}, {nullptr, tally.key, tally.bits}}; }
+
 }  // namespace
+
+TEST_CASE("a compiled program's turns in a trial are recorded as such, and its adoption although the bits stay") {
+  Written it;
+  it.journal.record(it.shape, kEager, 0);
+  CHECK(it.journal.record(it.shape, kCompiled, 23));
+  CHECK_FALSE(it.journal.record(it.shape, kCompiled, 24));
+  it.journal.record(it.shape, kEager, 43);
+  it.journal.record(it.shape, kCompiled, 63);
+  it.shape.incumbent = lane_of(kCompiled);
+  CHECK(it.journal.record(it.shape, kCompiled, 82));
+  CHECK_FALSE(it.journal.record(it.shape, kCompiled, 83));
+  it.journal.record(it.shape, kOther, 90);
+  it.journal.record(it.shape, kCompiled, 110);
+  CHECK(it.records ==
+        std::vector<Record>{
+            {0, ""}, {23, "first"}, {43, ""}, {63, "first"}, {82, "first"}, {90, "second"}, {110, "first"}});
+  CHECK(it.on_trial == std::vector<std::int64_t>{23, 63, 90});
+}
+
+TEST_CASE("an adoption among steps that leave no record is recorded with the next step") {
+  Written it;
+  it.journal.record(it.shape, kCompiled, 23);
+  {
+    const BitsJournal::Pause pause(it.journal);
+    it.shape.incumbent = lane_of(kCompiled);
+    it.journal.record(it.shape, kCompiled, 24);
+  }
+  CHECK(it.shape.recorded.bits != kCompiled.bits);  // so the next step asks the journal
+  CHECK(it.journal.record(it.shape, kCompiled, 24));
+  CHECK(it.records == std::vector<Record>{{23, "first"}, {24, "first"}});
+  CHECK(it.on_trial == std::vector<std::int64_t>{23});
+}
+
+TEST_CASE("a package of the incumbent's key in its other effort is not on trial: records do not distinguish them") {
+  Written it;
+  it.shape.incumbent = lane_of(kCompiled);
+  it.journal.record(it.shape, kCompiled, 23);
+  it.journal.record(it.shape, ran(3, kCompiled.key), 40);
+  CHECK(it.records == std::vector<Record>{{23, "first"}});
+  CHECK(it.on_trial.empty());
+}
+
+TEST_CASE("a repeated adoption is a change, as it was when it was recorded") {
+  LaneLog log;
+  log.add("whole", {23, "first", true});
+  log.add("whole", {42, "first"});
+  Written it(std::move(log));
+  it.journal.restore(it.shape, 30);
+  CHECK_FALSE(it.journal.repeat(it.shape, kCompiled, 30));
+  CHECK_FALSE(it.journal.repeat(it.shape, kCompiled, 41));
+  CHECK(it.journal.repeat(it.shape, kCompiled, 42));
+  CHECK(it.records.empty());
+}
+
+TEST_CASE("a turn of a trial that the records leave open is not followed in the structure after it") {
+  LaneLog log;
+  log.add("whole", {23, "first", true});
+  SECTION("the records end with it") {
+    Written it(std::move(log));
+    CHECK(it.journal.restore(it.shape, 30) != nullptr);
+    CHECK(it.journal.follows(it.shape, 30));
+    StepShape next;
+    next.name = it.shape.name;
+    CHECK(it.journal.restore(next, 35) == nullptr);
+    CHECK_FALSE(it.journal.follows(next, 35));
+  }
+  SECTION("they have what comes after it") {
+    log.add("whole", {35, "second"});
+    Written it(std::move(log));
+    it.journal.restore(it.shape, 30);
+    StepShape next;
+    next.name = it.shape.name;
+    it.journal.restore(next, 35);
+    CHECK(it.journal.follows(next, 35));
+  }
+}
 
 TEST_CASE("after a return the bits of the next step are recorded, whether they changed or not") {
   Written it;
@@ -79,6 +159,16 @@ TEST_CASE("a structure change after a return is recorded for shapes that had no 
   CHECK(it.records == std::vector<Record>{{123, "first"}, {45, "first"}});
 }
 
+TEST_CASE("a program that was on trial and is installed without one is recorded at the structure change") {
+  Written it;
+  it.journal.record(it.shape, kCompiled, 23);
+  const auto installed = [](const std::string&, const std::string& key) { return key; };
+  it.journal.record_all(30, installed);
+  it.journal.record_all(31, installed);
+  CHECK(it.records == std::vector<Record>{{23, "first"}, {30, "first"}});
+  CHECK(it.on_trial == std::vector<std::int64_t>{23});
+}
+
 TEST_CASE("a structure change is recorded although records are left of a shape that never comes") {
   const auto becomes_eager = [](const std::string&, const std::string&) { return std::string(); };
   LaneLog log;
@@ -94,10 +184,10 @@ TEST_CASE("a structure change is recorded although records are left of a shape t
     log.add("whole", {7, "second"});
     Written it(std::move(log));
     it.journal.restore(it.shape, 3);
-    it.journal.repeat(it.shape, kCompiled);
+    it.journal.repeat(it.shape, kCompiled, 3);
     it.journal.record_all(7, becomes_eager);
     CHECK(it.records.empty());
-    CHECK(it.journal.repeat(it.shape, kOther));
+    CHECK(it.journal.repeat(it.shape, kOther, 7));
   }
 }
 

@@ -17,6 +17,8 @@ using Outcome = lanes::JournalFollower::Outcome;
 
 namespace {
 
+constexpr std::int64_t kCheckEvery = 10;
+constexpr bool kOnTrial = true;
 const std::string kFirst(32, 'a'), kSecond(32, 'b');
 
 // A shape that follows these records, and runs the first one's program.
@@ -24,6 +26,7 @@ class Following : LaneParts {
  public:
   Following(Lane lane, const std::vector<lanes::LaneRecord>& records) : journal_(log_of(records), nullptr) {
     config.lane = lane;
+    config.check_every = kCheckEvery;
     shape_->enter(lanes::ShapeEvent::kFollow, lanes::Following{});
     shape_->incumbent = lanes::Lane(
         Lane::kCompiled, [this](auto) { step::train_step(model->state, model->settings, batch_, context.forward); },
@@ -32,6 +35,7 @@ class Following : LaneParts {
 
   Outcome step(std::int64_t number) { return follower_.step(*shape_, batch_, number); }
   const lanes::StepShape& shape() const { return *shape_; }
+  std::int64_t compiled_steps() const { return figures.steps_in(Lane::kCompiled); }
   bool follows(std::int64_t number) const { return journal_.follows(*shape_, number); }
 
  private:
@@ -49,7 +53,7 @@ class Following : LaneParts {
   lanes::StepShape* shape_ = &shapes_.add(model->network.structure_version(), batch_);
   lanes::CompileQueue queue_{services, figures};
   lanes::BitsJournal journal_;
-  lanes::JournalFollower follower_{context, shapes_, failures_, queue_, journal_, machine_};
+  lanes::JournalFollower follower_{context, shapes_, failures_, queue_, journal_, machine_, tally_};
 };
 
 }  // namespace
@@ -65,6 +69,34 @@ TEST_CASE(
     CHECK(it.shape().is(state));
     CHECK(it.shape().incumbent.has_value() == (state == StateId::kSearching));
   }
+}
+
+TEST_CASE("a compiled program that the last record has on trial runs for its turn, and is not adopted in any lane") {
+  for (const auto& [lane, state] :
+       {std::pair(Lane::kAuto, StateId::kRecording), std::pair(Lane::kCompiled, StateId::kRecording),
+        std::pair(Lane::kReplay, StateId::kRecording), std::pair(Lane::kEager, StateId::kEagerOnly)}) {
+    CAPTURE(static_cast<int>(lane));
+    Following it(lane, {{0, kFirst, kOnTrial}});
+    for (int i = 0; i < program::Trial::kStepsPerTurn; ++i) {
+      CHECK(it.shape().is(StateId::kFollowing));
+      CHECK(it.step(5 + i) == Outcome::kRan);
+    }
+    CHECK(it.compiled_steps() == program::Trial::kStepsPerTurn);
+    CHECK(it.shape().is(state));
+    CHECK_FALSE(it.shape().incumbent);
+  }
+}
+
+TEST_CASE("an adoption that the journal records is followed, and the next check counts from it as it did before") {
+  Following it(Lane::kAuto, {{0, kFirst, kOnTrial}, {12, kFirst}});
+  CHECK(it.step(0) == Outcome::kRan);
+  CHECK(it.step(11) == Outcome::kRan);
+  CHECK(it.shape().is(StateId::kFollowing));
+  CHECK(it.shape().next_check == kCheckEvery);
+  CHECK(it.step(12) == Outcome::kRan);
+  CHECK(it.shape().is(StateId::kSearching));
+  CHECK(it.shape().runs_compiled());
+  CHECK(it.shape().next_check == 2 * kCheckEvery);
 }
 
 TEST_CASE("a shape that cannot follow any further begins anew, without the program that it had") {

@@ -55,7 +55,10 @@ class LongRun {
   void go_on(RunJournal& journal, int n) {
     const auto place = place_of(n);
     if (n % 3 == 0) journal.append(event(n));
-    if (n % 5 == 0) journal.append(lane_record_json("shape " + std::to_string(n % 2), {place.step, key_of(n)}));
+    const bool on_trial = n % 3 == 0;
+    if (n % 5 == 0) {
+      journal.append(lane_record_json("shape " + std::to_string(n % 2), {place.step, key_of(n), on_trial}));
+    }
     journal.append(json{{"what", "checkpoint"},
                         {"name", "c" + std::to_string(n)},
                         {"epoch", place.epoch},
@@ -118,7 +121,8 @@ TEST_CASE("whatever checkpoint a run is resumed from, the newest files suffice")
         const auto* expected = all_lanes.at(shape, place_of(later).step);
         const auto* found = lanes.at(shape, place_of(later).step);
         REQUIRE((expected == nullptr) == (found == nullptr));
-        if (expected != nullptr) CHECK((found->key == expected->key && found->step == expected->step));
+        if (expected == nullptr) continue;
+        CHECK((found->key == expected->key && found->step == expected->step && found->on_trial == expected->on_trial));
       }
     }
   }
@@ -198,14 +202,29 @@ TEST_CASE("damaged lane records are counted and ignored") {
        {R"({"what":5,"lane":1})", R"({"what":["lane"]})", R"(["lane"])", "\"lane\"",
         R"({"what":"lane","step":"1","shape":"s","key":""})",
         R"({"what":"lane","step":3,"shape":"s","key":"not hexadecimal"})",
-        R"({"what":"lane","step":4,"shape":"s","key":5})", R"({"what":"lane","step":-1,"shape":"s"})"}) {
+        R"({"what":"lane","step":4,"shape":"s","key":5})", R"({"what":"lane","step":-1,"shape":"s"})",
+        R"({"what":"lane","step":5,"shape":"s","key":"","trial":"no"})"}) {
     journal.append(text);
   }
   journal.append(lane_record_json("s", {1, key_of(1)}));
   const auto log = read_lane_log(files, kJournal, 0);
-  CHECK(log.damaged() == 4);
+  CHECK(log.damaged() == 5);
   REQUIRE(log.at("s", 9) != nullptr);
   CHECK(log.at("s", 9)->key == key_of(1));
+}
+
+TEST_CASE("a program on trial is read back as such, and one of a record that does not say so was adopted") {
+  FaultyFileSystem files;
+  storage::ensure_folder(files, kRun);
+  storage::JournalWriter journal(files, kJournal);
+  journal.append(lane_record_json("s", {1, key_of(1), true}));
+  journal.append(lane_record_json("s", {2, key_of(1)}));
+  journal.append(R"({"what":"lane","step":1,"shape":"of an older version","key":")" + key_of(1) + R"("})");
+  const auto log = read_lane_log(files, kJournal, 0);
+  CHECK(log.damaged() == 0);
+  CHECK(log.at("s", 1)->on_trial);
+  CHECK_FALSE(log.at("s", 2)->on_trial);
+  CHECK_FALSE(log.at("of an older version", 1)->on_trial);
 }
 
 }  // namespace esper::test::run_journal_test
