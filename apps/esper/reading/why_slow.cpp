@@ -3,6 +3,7 @@
 #include "esper/front.h"
 #include "esper/run_options.h"
 #include "history/ledger/slowness.h"
+#include "jobs/machine/cores.h"
 
 namespace esper {
 namespace {
@@ -15,7 +16,7 @@ struct WhySlowOptions {
 int why_slow(const WhySlowOptions& options) {
   const config::RunConfig config = load_config_of_run(options.run);
   const history::RunLedger ledger = history::read_run_ledger(options.run);
-  const history::Advice advice = history::advise(config, ledger);
+  const history::Advice advice = history::advise(config, ledger, jobs::usable_cores());
   if (options.json) {
     print_json(history::slowness_json(options.run, ledger, advice));
   } else {

@@ -162,6 +162,21 @@ Try for_compute(const RunConfig& config, const RunLedger& ledger, bool cuda) {
   return {};
 }
 
+// What slows all that the CPU computes, whoever owns the time.
+Try for_arithmetic(const RunConfig& config, const RunLedger& ledger, std::int64_t cores) {
+  if (on_cuda(config, ledger)) return {};
+  if (config.device.threads > cores) {
+    return {fmt::format("device.threads={}", cores),
+            fmt::format("{} threads compute on {} {} of this machine and wait for each other", config.device.threads,
+                        cores, cores == 1 ? "core" : "cores")};
+  }
+  if (config.device.precision == config::Precision::kFp16) {
+    return {"device.precision=fp32",
+            "fp16 is slow on the CPU; bf16 may be faster than fp32 if the processor has instructions for it"};
+  }
+  return {};
+}
+
 Try what_to_try(Owner owner, const RunConfig& config, const RunLedger& ledger) {
   const bool cuda = on_cuda(config, ledger);
   switch (owner) {
@@ -193,7 +208,7 @@ Try what_to_try(Owner owner, const RunConfig& config, const RunLedger& ledger) {
 
 }  // namespace
 
-Advice advise(const RunConfig& config, const RunLedger& ledger) {
+Advice advise(const RunConfig& config, const RunLedger& ledger, std::int64_t cores) {
   constexpr double kNegligibleShare = 0.05;
   const double counted = ledger.wall_ms - ledger.of(Owner::kStartUp);
   const auto share = [&](Owner owner) {
@@ -205,8 +220,12 @@ Advice advise(const RunConfig& config, const RunLedger& ledger) {
     return Advice{name, attempt.set,
                   fmt::format("{} has {:.1f}% of the time after start-up: ", name, 100 * share(owner)) + attempt.why};
   };
+  const Try arithmetic = for_arithmetic(config, ledger, cores);
   for (const TimeShare& candidate : time_shares(ledger)) {
-    if (candidate.owner == Owner::kCompute || share(candidate.owner) < kNegligibleShare) continue;
+    if (share(candidate.owner) < kNegligibleShare) continue;
+    const bool computes = candidate.owner == Owner::kCompute || candidate.owner == Owner::kValidation;
+    if (computes && !arithmetic.set.empty()) return advice_for(candidate.owner, arithmetic);
+    if (candidate.owner == Owner::kCompute) continue;
     if (const Try attempt = what_to_try(candidate.owner, config, ledger); !attempt.set.empty()) {
       return advice_for(candidate.owner, attempt);
     }

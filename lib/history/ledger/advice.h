@@ -1,6 +1,7 @@
 #pragma once
 // What to try about the largest share of a run's time that can be avoided. A pure function.
 
+#include <cstdint>
 #include <string>
 
 #include "config/run_config.h"
@@ -15,7 +16,8 @@ struct Advice {
 };
 
 // Follows from the run's figures and its configuration: never what is set already. Start-up does not count, as it is
-// paid once; an owner below 5% of the rest is not mentioned.
-Advice advise(const config::RunConfig& config, const RunLedger& ledger);
+// paid once; an owner below 5% of the rest is not mentioned. cores: that the reader's machine has, which is taken for
+// the run's.
+Advice advise(const config::RunConfig& config, const RunLedger& ledger, std::int64_t cores);
 
 }  // namespace esper::history

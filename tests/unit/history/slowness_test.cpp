@@ -26,8 +26,14 @@ RunLedger with(Owner owner, double ms, const std::string& device = "cpu") {
   return ledger;
 }
 
+constexpr std::int64_t kCores = 8;
+
+history::Advice advise(const RunConfig& config, const RunLedger& ledger) {
+  return history::advise(config, ledger, kCores);
+}
+
 std::string set_for(const RunConfig& config, Owner owner, const std::string& device = "cpu") {
-  const auto advice = history::advise(config, with(owner, 500, device));
+  const auto advice = advise(config, with(owner, 500, device));
   CAPTURE(advice.text);
   return advice.set;
 }
@@ -92,11 +98,10 @@ TEST_CASE("late decisions ask for a shorter deadline, a slow policy for none") {
   config.growth.enabled = true;
   config.policy.kind = config::PolicyKind::kHeuristic;
   auto ledger = with(Owner::kPolicy, 500);
-  CHECK(history::advise(config, ledger).set == "policy.kind=none");
+  CHECK(advise(config, ledger).set == "policy.kind=none");
   ledger.policy_timeouts = 3;
-  CHECK(history::advise(config, ledger).set == "safety.policy_deadline=1s");
-  CHECK(history::advise(config, ledger).text.find("3 decisions were late, each after a wait of 2s") !=
-        std::string::npos);
+  CHECK(advise(config, ledger).set == "safety.policy_deadline=1s");
+  CHECK(advise(config, ledger).text.find("3 decisions were late, each after a wait of 2s") != std::string::npos);
 }
 
 TEST_CASE("a network that takes long may think while the next epoch trains") {
@@ -111,21 +116,44 @@ TEST_CASE("a network that takes long may think while the next epoch trains") {
 TEST_CASE("where compute is what there is, the advice looks at lane, precision and threads") {
   RunConfig config;
   config.step.lane = config::Lane::kEager;
-  CHECK(history::advise(config, with(Owner::kIdle, 0)).set == "step.lane=auto");
+  CHECK(advise(config, with(Owner::kIdle, 0)).set == "step.lane=auto");
   config.step.lane = config::Lane::kAuto;
-  CHECK(history::advise(config, with(Owner::kIdle, 0, "cuda:0")).set == "device.precision=auto");
+  CHECK(advise(config, with(Owner::kIdle, 0, "cuda:0")).set == "device.precision=auto");
   config.device.kind = "cpu";  // of a run that was resumed there
-  CHECK(history::advise(config, with(Owner::kIdle, 0, "cuda:0")).set != "device.precision=auto");
+  CHECK(advise(config, with(Owner::kIdle, 0, "cuda:0")).set != "device.precision=auto");
   config.device.kind = "cuda:1";
-  CHECK(history::advise(config, with(Owner::kIdle, 0, "cpu")).set == "device.precision=auto");
+  CHECK(advise(config, with(Owner::kIdle, 0, "cpu")).set == "device.precision=auto");
   config.device.kind = "auto";
   auto ledger = with(Owner::kIdle, 0);
   ledger.step_p50_us = 30;
-  CHECK(history::advise(config, ledger).set == "device.threads=1");
+  CHECK(advise(config, ledger).set == "device.threads=1");
   config.device.threads = 1;
-  CHECK(history::advise(config, ledger).set.empty());
+  CHECK(advise(config, ledger).set.empty());
   ledger.step_p50_us = 20'000;
-  CHECK(history::advise(config, ledger).set == "device.threads=0");
+  CHECK(advise(config, ledger).set == "device.threads=0");
+}
+
+TEST_CASE("more threads than cores slow all that is computed, and so does fp16, on the CPU alone") {
+  RunConfig config;
+  config.device.threads = 99;
+  auto ledger = with(Owner::kValidation, 500);
+  auto advice = advise(config, ledger);
+  CHECK(advice.owner == "compute");
+  CHECK(advice.set == "device.threads=8");
+  CHECK(advice.text.find("99 threads compute on 8 cores") != std::string::npos);
+  CHECK(advise(config, with(Owner::kValidation, 500, "cuda:0")).set == "data.validation_fraction=0.1");
+  CHECK(advise(config, with(Owner::kLoaderWait, 5000)).set == "data.workers=2");  // the larger share
+  CHECK(advise(config, with(Owner::kIdle, 5000)).set == "device.threads=8");
+  config.device.threads = static_cast<int>(kCores);
+  CHECK(advise(config, ledger).set == "data.validation_fraction=0.1");
+
+  config.device.precision = config::Precision::kFp16;
+  advice = advise(config, ledger);
+  CHECK(advice.set == "device.precision=fp32");
+  CHECK(advice.text.find("fp16 is slow on the CPU") != std::string::npos);
+  CHECK(advise(config, with(Owner::kValidation, 500, "cuda:0")).set == "data.validation_fraction=0.1");
+  config.device.precision = config::Precision::kBf16;
+  CHECK(advise(config, ledger).set == "data.validation_fraction=0.1");
 }
 
 TEST_CASE("start-up does not drown what comes after it, and small shares are not worth a word") {
@@ -134,9 +162,9 @@ TEST_CASE("start-up does not drown what comes after it, and small shares are not
   auto ledger = with(Owner::kStartUp, 100'000);
   ledger.ms[index_of(Owner::kLoaderWait)] = 300;
   ledger.wall_ms += 300;
-  CHECK(history::advise(config, ledger).set == "data.workers=2");
+  CHECK(advise(config, ledger).set == "data.workers=2");
   ledger.ms[index_of(Owner::kLoaderWait)] = 30;
-  CHECK(history::advise(config, ledger).owner == "compute");
+  CHECK(advise(config, ledger).owner == "compute");
 }
 
 TEST_CASE("controls are a part of validation, and have advice of their own") {
@@ -144,7 +172,7 @@ TEST_CASE("controls are a part of validation, and have advice of their own") {
   auto ledger = with(Owner::kValidation, 100);
   ledger.ms[index_of(Owner::kControl)] = 300;
   ledger.wall_ms += 300;
-  const auto advice = history::advise(config, ledger);
+  const auto advice = advise(config, ledger);
   CHECK(advice.set == "growth.control.budget=0.05");
   const auto json = history::slowness_json("runs/a", ledger, advice);
   REQUIRE(json["owners"].size() == 10);
@@ -162,7 +190,7 @@ TEST_CASE("the table and the JSON sum to a hundred percent, with start-up in idl
   ledger.ms[index_of(Owner::kIdle)] = 17.7;
   ledger.wall_ms = 1000 + 333.3 + 250 + 17.7;
   ledger.gaps = {"process 1 was killed: the time after epoch 2 is missing"};
-  const auto advice = history::advise(config, ledger);
+  const auto advice = advise(config, ledger);
   const auto json = history::slowness_json("runs/a", ledger, advice);
   REQUIRE(json["owners"].size() == 10);
   double sum = 0;
