@@ -1,5 +1,7 @@
 #include "history/run_config.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 
 #include "config/yaml/yaml_document.h"
@@ -25,7 +27,10 @@ config::LoadedConfig read_kept_config(const std::string& folder, const std::stri
   const bool has_host = std::filesystem::is_directory(host, ignored);
   if (has_host) assignments.push_back("host.path=" + host);
   storage::ConfinedFileSystem files(folder, storage::Owner::kAnyone);
-  const auto bytes = storage::read_file(files, path, config::YamlLimits::kBytes + 1);
+  auto file = files.open(path, base::OpenMode::kRead);
+  // A byte more than the limit: that it is too large is one of the problems, with the place.
+  std::vector<std::byte> bytes(std::min<std::uint64_t>(file.size(), config::YamlLimits::kBytes + 1));
+  bytes.resize(file.read_at(0, bytes));
   config::LoadedConfig loaded =
       config::read_run_config_text(storage::text_of(bytes), path, assignments, config::DocumentKind::kOfRun);
   // What host.path named when the run began may be another network by now.

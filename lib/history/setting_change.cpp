@@ -52,6 +52,15 @@ base::Expected<SettingChanges> accepted_in(std::string_view text) {
   return setting_changes_from(document->at("changes"));
 }
 
+base::Expected<std::string> text_of_file(FileSystem& files, const std::string& path, std::uint64_t most_bytes) {
+  try {
+    return std::string(storage::text_of(storage::read_file(files, path, most_bytes)));
+  } catch (const base::IoError& error) {
+    if (error.error_number() != EFBIG) throw;
+    return base::failure("it is too large");
+  }
+}
+
 // Of everyone who leaves a request, so that no two have one number.
 base::File lock_requests(FileSystem& files, const std::string& folder, base::Duration patience) {
   constexpr auto kBetweenAttempts = std::chrono::milliseconds(50);
@@ -116,8 +125,8 @@ std::vector<std::string> assignments_of(const RequestedSettings& settings) {
 SettingChanges accepted_changes(FileSystem& files, const std::string& run) {
   const std::string path = accepted_path(run);
   if (files.kind_of(path) == base::PathKind::kNothing) return {};
-  const auto bytes = storage::read_file(files, path, kMostAcceptedBytes);
-  auto changes = accepted_in(storage::text_of(bytes));
+  const auto text = text_of_file(files, path, kMostAcceptedBytes);
+  auto changes = text ? accepted_in(*text) : base::failure(text.error());
   if (changes) return std::move(*changes);
   throw Error(ExitCode::kCheckpoint, fmt::format("{} is damaged: {}; the run cannot continue without the settings that "
                                                  "were changed while it trained: restore the file",
@@ -152,14 +161,9 @@ std::vector<SettingRequest> pending_requests(FileSystem& files, const std::strin
 }
 
 base::Expected<RequestedSettings> read_request(FileSystem& files, const SettingRequest& request) {
-  std::vector<std::byte> bytes;
-  try {
-    bytes = storage::read_file(files, request.path, kMostRequestBytes);
-  } catch (const base::IoError& error) {
-    if (error.error_number() != EFBIG) throw;
-    return base::failure("it is too large");
-  }
-  const auto document = base::parse_json(storage::text_of(bytes), kMostRequestBytes);
+  const auto text = text_of_file(files, request.path, kMostRequestBytes);
+  if (!text) return base::failure(text.error());
+  const auto document = base::parse_json(*text, kMostRequestBytes);
   if (!document) return base::failure(document.error());
   auto file = base::from_json<RequestFile>(*document);
   if (!file) return base::failure(file.error());

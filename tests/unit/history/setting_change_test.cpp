@@ -45,6 +45,19 @@ TEST_CASE("a list of accepted changes that is damaged is an error, never an empt
   }
 }
 
+TEST_CASE("a list of accepted changes that is too large to be one is damaged, too") {
+  Disk disk;
+  publish_accepted(disk.files, kRun, {{3, kLr, "0.01", 1}});
+  disk.files.put("/run/changes/accepted.json", std::string((8 << 20) + 1, ' '));
+  try {
+    accepted_changes(disk.files, kRun);
+    FAIL("read");
+  } catch (const base::Error& error) {
+    CHECK(error.code() == base::ExitCode::kCheckpoint);
+    CHECK(std::string(error.what()).find("accepted.json is damaged: it is too large;") != std::string::npos);
+  }
+}
+
 TEST_CASE("an epoch's settings are the run's own with the changes up to it, the last accepted one first") {
   config::RunConfig own;
   own.training.optimizer.lr = 1;
