@@ -61,6 +61,13 @@ std::optional<std::int64_t> count_of(const json& object, const std::string& name
   return std::in_range<std::int64_t>(count) ? std::optional(static_cast<std::int64_t>(count)) : std::nullopt;
 }
 
+// Seconds that a clock can have counted; others are as good as missing.
+std::optional<double> seconds_of(const json& object, const std::string& name) {
+  constexpr double kMost = 1e12;
+  const auto seconds = number_at(object, name);
+  return seconds && *seconds >= 0 && *seconds <= kMost ? seconds : std::nullopt;
+}
+
 // Of a checkpoint: figures by name, of earlier versions loss and accuracy alone.
 std::map<std::string, double> saved_figures(const json& pass) {
   const json& by_metric = member(pass, "by_metric");
@@ -70,7 +77,7 @@ std::map<std::string, double> saved_figures(const json& pass) {
 Course course_of(const json& progress) {
   Course course;
   course.epochs = count_of(progress, "epoch").value_or(0);
-  course.trained_s = number_at(progress, "wall_s");
+  course.trained_s = seconds_of(progress, "wall_s");
   const json &validation = member(progress, "validation"), &best = member(progress, "best");
   course.last.figures = saved_figures(validation);
   if (!course.last.figures.empty()) course.last.epoch = course.epochs;
@@ -97,7 +104,7 @@ base::Expected<Summary> read_summary(std::string_view text) {
   summary.version = text_at(parsed, "version");
   Course& course = summary.course;
   course.epochs = count_of(parsed, "epochs").value_or(0);
-  course.trained_s = number_at(parsed, "wall_s");
+  course.trained_s = seconds_of(parsed, "wall_s");
   course.last.figures = figures_of(member(parsed, "validation"));
   if (!course.last.figures.empty()) course.last.epoch = course.epochs;
   const json& best = member(parsed, "best");

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/names.h"
@@ -25,7 +26,7 @@ std::string validation_text(const runs::Validation& validation) {
   if (validation.figures.empty()) return "-";
   std::string text = validation.epoch ? fmt::format("epoch {}", *validation.epoch) : "";
   for (const auto& [name, figure] : validation.figures) {
-    text += fmt::format("{}{} {:.4f}", text.empty() ? "" : ", ", base::printable_line(name), figure);
+    text += (text.empty() ? "" : ", ") + base::printable_line(name) + " " + figure_text(figure);
   }
   return text;
 }
@@ -46,14 +47,18 @@ std::string bytes_text(std::uint64_t bytes) {
 }
 
 std::string duration_text(std::optional<double> seconds) {
-  if (!seconds || !(*seconds >= 0) || *seconds > 1e12) return "-";
+  if (!seconds) return "-";
   if (*seconds < 59.95) return fmt::format("{:.1f} s", *seconds);
   const auto whole = static_cast<std::int64_t>(*seconds + 0.5);
   if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
   return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
 }
 
-std::string figure_text(std::optional<double> figure) { return figure ? fmt::format("{:.4f}", *figure) : "-"; }
+std::string figure_text(std::optional<double> figure) {
+  constexpr double kLarge = 1e6;  // as the loss of a run that diverged
+  if (!figure) return "-";
+  return std::abs(*figure) < kLarge ? fmt::format("{:.4f}", *figure) : fmt::format("{:.4g}", *figure);
+}
 
 std::string epochs_text(const RunRecord& record) {
   return fmt::format("{}/{}", record.epochs, record.planned_epochs ? std::to_string(*record.planned_epochs) : "-");

@@ -15,7 +15,7 @@ namespace esper {
 std::string bytes_text(std::uint64_t bytes);
 // "0.1 s", "4 min 05 s", "2 h 10 min"; "-" for nothing.
 std::string duration_text(std::optional<double> seconds);
-// Four digits; "-" for nothing.
+// Four decimals, of large ones four digits; "-" for nothing.
 std::string figure_text(std::optional<double> figure);
 // "3/90"
 std::string epochs_text(const runs::RunRecord& record);

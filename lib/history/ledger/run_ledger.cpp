@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
@@ -36,6 +35,13 @@ constexpr std::uintmax_t kLargestSummary = 16 << 20;
 
 double sum(const Times& times) { return std::accumulate(times.begin(), times.end(), 0.0); }
 
+// Milliseconds that a clock can have counted; others are as good as missing.
+std::optional<double> counted_ms(const json& object, const std::string& name) {
+  constexpr double kMost = 1e15;
+  const auto ms = number_at(object, name);
+  return ms && *ms >= 0 && *ms <= kMost ? ms : std::nullopt;
+}
+
 // The account in summary.json.
 struct Summary {
   std::string from, until;
@@ -66,12 +72,17 @@ Summary read_summary(const std::filesystem::path& path, std::vector<std::string>
   }
   const json& ledger = member(parsed, "ledger");
   if (!number_at(ledger, "wall_ms")) return {};  // of a version that kept no account
+  const auto wall_ms = counted_ms(ledger, "wall_ms");
+  if (!wall_ms) {
+    gaps.push_back("the wall time in summary.json is damaged and was ignored");
+    return {};
+  }
   for (const auto& [owner, name] : names(Owner{})) {
-    summary.ms[index_of(owner)] = std::max(number_at(member(ledger, "ms"), std::string(name)).value_or(0), 0.0);
+    summary.ms[index_of(owner)] = counted_ms(member(ledger, "ms"), std::string(name)).value_or(0);
   }
   summary.from = text_at(ledger, "from");
   summary.until = text_at(ledger, "until");
-  summary.wall_ms = *number_at(ledger, "wall_ms");
+  summary.wall_ms = *wall_ms;
   summary.status = text_at(parsed, "status");
   return summary;
 }
@@ -143,7 +154,7 @@ class Packets {
     if (!value) return false;
     if (name == "tolaria.ledger.ms"_metric.name()) {
       const auto owner = base::from_name<Owner>(text_at(member(metric, "attributes"), "owner"));
-      if (owner) times[index_of(*owner)] += std::max(*value, 0.0);
+      if (owner) times[index_of(*owner)] += counted_ms(metric, "value").value_or(0);
     }
     if (name == "tolaria.step.p50_us"_metric.name()) run_.step_p50_us = value;
     if (name == "tolaria.step.p95_us"_metric.name()) run_.step_p95_us = value;

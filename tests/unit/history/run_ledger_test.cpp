@@ -184,6 +184,31 @@ TEST_CASE("a summary whose times of day cannot be right is not believed") {
   CHECK(run.read().wall_ms == 1000);
 }
 
+TEST_CASE("times that no clock can have counted are not believed") {
+  const RunFolder run;
+  run.event(1, "tolaria.run_started");
+  run.epoch(2, 1, {{"compute", 1000}, {"idle", 1e300}, {"policy", -5}});
+  run.event(4, "tolaria.run_finished");
+  for (const double wall_ms : {-1.0, 1e300}) {
+    CAPTURE(wall_ms);
+    run.summary({{"from", RunFolder::time(0)},
+                 {"until", RunFolder::time(5)},
+                 {"wall_ms", wall_ms},
+                 {"ms", {{"compute", 1000}}}});
+    const auto ledger = run.read();
+    CHECK(ledger.wall_ms == 1000);
+    CHECK(ledger.of(Owner::kIdle) == 0);
+    CHECK(ledger.gaps == std::vector<std::string>{"the wall time in summary.json is damaged and was ignored"});
+  }
+  run.summary({{"from", RunFolder::time(0)},
+               {"until", RunFolder::time(5)},
+               {"wall_ms", 1200},
+               {"ms", {{"compute", 1100}, {"policy", 1e300}}}});
+  const auto ledger = run.read();
+  CHECK(ledger.wall_ms == 1200);
+  CHECK(ledger.of(Owner::kPolicy) == 0);
+}
+
 TEST_CASE("without telemetry the summary is enough") {
   const RunFolder run;
   run.summary(

@@ -101,6 +101,26 @@ TEST_CASE("a summary is read whatever its other members hold") {
   CHECK(record.ended_ms == 1'800'000'003'000);
 }
 
+TEST_CASE("a training time that no clock can have counted is as good as missing") {
+  const auto seconds = GENERATE(-1.0, 1e300);
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  const std::string checkpoint = run.checkpoint(2) + "/run.json";
+  json state = json::parse(std::ifstream(checkpoint));
+  state["progress"]["wall_s"] = seconds;
+  write_text(checkpoint, state.dump());
+  CHECK_FALSE(read_run_record(run.path).duration_s);
+  run.add_summary("done", 3);
+  const std::string file = run.path + "/summary.json";
+  json summary = json::parse(std::ifstream(file));
+  summary["wall_s"] = seconds;
+  write_text(file, summary.dump());
+  const auto record = read_run_record(run.path);
+  CHECK_FALSE(record.duration_s);
+  CHECK(record.state == RunState::kFinished);
+  CHECK(record.epochs == 2);
+}
+
 TEST_CASE("each way to end has its state") {
   const auto [status, state] =
       GENERATE(std::pair{"early_stopped", RunState::kFinished}, std::pair{"interrupted", RunState::kInterrupted},
