@@ -41,6 +41,10 @@ bool has_file(RunReading& reading, std::string_view name) {
 
 void take_entries(RunReading& reading) {
   const storage::NumberedName earlier{"telemetry", ".jsonl"};
+  const WalkedEntry* folder = reading.find("checkpoints");
+  if (folder != nullptr && folder->kind != PathKind::kFolder) {
+    reading.report(folder->is_link ? "checkpoints is a link" : "checkpoints is no folder");
+  }
   std::vector<history::CheckpointEntry> checkpoints;
   for (const WalkedEntry& entry : reading.walk.entries) {
     if (entry.kind == PathKind::kFile && earlier.number_of(entry.path) > 0) reading.telemetry.push_back(entry.path);

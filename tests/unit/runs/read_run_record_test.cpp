@@ -274,6 +274,16 @@ TEST_CASE("what cannot be read makes a run damaged, with the reason, and nothing
     fs::create_symlink("summary.json", run.path + "/summary.json");
     reason = "summary.json is a link";
   }
+  SECTION("a link in place of the checkpoints") {
+    fs::rename(run.path + "/checkpoints", room / "elsewhere");
+    fs::create_directory_symlink(room / "elsewhere", run.path + "/checkpoints");
+    reason = "checkpoints is a link";
+  }
+  SECTION("a file in place of the checkpoints") {
+    fs::remove_all(run.path + "/checkpoints");
+    write_text(run.path + "/checkpoints", "");
+    reason = "checkpoints is no folder";
+  }
   SECTION("a pipe in place of a file") {
     fs::remove(run.path + "/config.yaml");
     REQUIRE(::mkfifo((run.path + "/config.yaml").c_str(), 0600) == 0);
