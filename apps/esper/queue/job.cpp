@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/parse_number.h"
+#include "base/text/json_fields.h"
 #include "base/text/printable.h"
 #include "base/text/standard_output.h"
 #include "base/text/text_outlet.h"
@@ -17,7 +18,10 @@
 #include "esper/queue/job_requests.h"
 #include "esper/queue/job_table.h"
 #include "esper/queue/wait.h"
+#include "esper/runs/run_text.h"
 #include "jobs/job/job_actions.h"
+#include "runs/find_runs.h"
+#include "runs/read_run_record.h"
 
 namespace esper {
 namespace {
@@ -91,6 +95,16 @@ std::string wait_time_problem(const std::string& text) {
   return "needs seconds from 0 to 1000000000, not " + base::in_quotes(text);
 }
 
+// "3/90", of its run folder; "-" where there is none yet.
+std::string epochs_of_run(const json& job) {
+  const std::string folder = base::text_at(job, "run_dir");
+  if (!runs::is_run_folder(folder)) return "-";
+  auto record = runs::read_run_record(folder);
+  const auto of_sweep = base::number_at<std::int64_t>(job, "epochs").value_or(0);
+  if (of_sweep > 0) record.planned_epochs = of_sweep;
+  return epochs_text(record);
+}
+
 using Run = int (*)(const JobsOptions&);
 
 CLI::App* add_jobs_command(CLI::App& parent, Front& front, const std::string& name, const std::string& help, Run run,
@@ -120,7 +134,7 @@ void print_job(const DaemonAddress& address, const json& job) {
   if (address.json) {
     print_json(job);
   } else {
-    print(job_details(job));
+    print(job_details(job, epochs_of_run(job)));
   }
 }
 

@@ -106,9 +106,11 @@ std::string job_line(const json& job) {
                      base::printable_line(text_at(job, "name")), reason.empty() ? "" : ": " + reason);
 }
 
-std::string job_details(const json& job) {
+std::string job_details(const json& job, const std::string& epochs) {
   std::string text;
-  for (const auto& [key, value] : job.items()) text += fmt::format("{:14} {}\n", key, value_text(key, value));
+  for (const auto& [key, value] : job.items()) {
+    text += fmt::format("{:14} {}\n", key, key == "epochs" ? epochs : value_text(key, value));
+  }
   return text;
 }
 

@@ -19,8 +19,8 @@ struct TableStyle {
 std::string job_table(const nlohmann::json& jobs, const TableStyle& style);
 // "job 3 running digits: reason"
 std::string job_line(const nlohmann::json& job);
-// All that is known of one job.
-std::string job_details(const nlohmann::json& job);
+// All that is known of one job. epochs: how far its training has come, which the daemon's answer does not have.
+std::string job_details(const nlohmann::json& job, const std::string& epochs);
 
 // "45 s", "12 min", "3 h 20 min", "5 d 2 h"
 std::string span_text(std::int64_t ms);

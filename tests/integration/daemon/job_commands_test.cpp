@@ -147,11 +147,14 @@ TEST_CASE("a job set while it trains, killed and resumed, equals a run that was 
 TEST_CASE("settings of a job without a run, or that is no live field, are refused with the way out") {
   Jobs jobs;
   const auto id = std::to_string(jobs.submit(kBrief + Words{"--hold"}));
+  const auto shown = [&] { return run_esper({"job", "show", id, "--state-dir", jobs.daemon.state_dir()}).out; };
+  CHECK_THAT(shown(), ContainsSubstring("epochs         -\n"));
   const auto early = jobs.daemon.ask({"job", "set", id, "epochs=3"});
   CHECK(early.exit_code == 2);
   CHECK_THAT(early.err, ContainsSubstring("esper job edit " + id));
   jobs.daemon.tell({"job", "resume", id});
   REQUIRE(jobs.daemon.wait_for_state(1, "succeeded"));
+  CHECK_THAT(shown(), ContainsSubstring("epochs         2/2\n"));
   CHECK(jobs.daemon.ask({"job", "set", id, "epochs=3"}).exit_code == 2);
 }
 

@@ -37,6 +37,12 @@ TEST_CASE("a job's line says how long it waits, runs or ran") {
   CHECK_THAT(line_of(job("cancelled", {{"ended_ms", 5000}})), ContainsSubstring("  -"));
 }
 
+TEST_CASE("a job's page has how far it has come in place of what it is trained to") {
+  const auto text = job_details(job("running", {{"epochs", 0}}), "3/90");
+  CHECK_THAT(text, ContainsSubstring("epochs         3/90\n"));
+  CHECK_THAT(text, ContainsSubstring("state          running\n"));
+}
+
 TEST_CASE("spans are short") {
   CHECK(span_text(-5) == "0 s");
   CHECK(span_text(59'999) == "59 s");
@@ -60,7 +66,7 @@ TEST_CASE("lines end before the terminal does, and colours take no room") {
 
 TEST_CASE("a name or a reason cannot steer the terminal") {
   const auto evil = job("failed", {{"name", "a\x1b[31m\nb"}, {"reason", "x\r\x1b]0;title\x07"}});
-  for (const auto& text : {line_of(evil), job_line(evil), job_details(evil)}) {
+  for (const auto& text : {line_of(evil), job_line(evil), job_details(evil, "-")}) {
     CHECK(text.find_first_of("\x1b\r\x07") == std::string::npos);
     CHECK_THAT(text, ContainsSubstring("\\x1b[31m"));
   }
