@@ -1,11 +1,15 @@
 // `esper set`: asks a run that trains to go on with other settings from its next epoch on.
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include "config/loading/live_settings.h"
+#include "config/writing/free_fields.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
 #include "esper/setting_text.h"
 #include "history/live_request.h"
+#include "runs/read_run_record.h"
 #include "storage/confined_file_system.h"
 
 namespace esper {
@@ -22,6 +26,24 @@ struct SetOptions {
 // The lock is taken for a moment, where nobody has it.
 SettingHolds when_it_holds(base::FileSystem& files, const std::string& run) {
   return files.try_lock(run + "/lock") ? SettingHolds::kFromResume : SettingHolds::kFromEndOfEpoch;
+}
+
+// No epoch would begin with the changes.
+void refuse_if_ended(base::FileSystem& files, const SetOptions& options, const config::RunConfig& own) {
+  const auto record = runs::read_run_record(options.run);
+  const auto settings = history::settings_with(files, options.run, own, options.assignments);
+  if (record.state != runs::RunState::kFinished || record.epochs < settings.epochs) return;
+  const auto remedy =
+      config::epochs_are_fixed(settings)
+          ? fmt::format(
+                "its schedule follows from the number of epochs, so none can be added: fork it at an earlier "
+                "step (esper fork {}@STEP --no-train), and change the settings of the fork",
+                options.run)
+          : fmt::format("add epochs with esper train --resume {} --set epochs=N, and change settings while it trains",
+                        options.run);
+  throw base::Error(base::ExitCode::kConfig,
+                    fmt::format("{} has ended, its {} epochs are trained: no epoch would begin with these settings; {}",
+                                options.run, record.epochs, remedy));
 }
 
 void print_changes(const SetOptions& options, const std::string& request,
@@ -41,6 +63,7 @@ int set(const SetOptions& options) {
   const auto own = history::read_config_of_run(options.run).config;
   storage::ConfinedFileSystem files(options.run, storage::Owner::kAnyone);
   const auto changes = history::changes_to_request(files, options.run, own, options.assignments);
+  if (!changes.empty()) refuse_if_ended(files, options, own);
   const auto request =
       changes.empty() ? "" : history::publish_request(files, options.run, history::settings_of(changes)).path;
   print_changes(options, request, changes, when_it_holds(files, options.run));

@@ -83,6 +83,11 @@ std::vector<FieldChange> changes_to_request(base::FileSystem& files, const std::
   return list;
 }
 
+RunConfig settings_with(base::FileSystem& files, const std::string& run, const RunConfig& own,
+                        const std::vector<std::string>& assignments) {
+  return settings_after(own, known_assignments(files, run), assignments);
+}
+
 RequestedSettings settings_of(const std::vector<FieldChange>& changes) {
   RequestedSettings settings;
   for (const auto& change : changes) settings[change.field] = change.after;

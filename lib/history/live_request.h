@@ -28,6 +28,9 @@ void require_assignments(const std::vector<std::string>& words);
 // accepted; by name. own: as the run began. Throws ConfigError with all problems, Error and IoError.
 std::vector<FieldChange> changes_to_request(base::FileSystem& files, const std::string& run,
                                             const config::RunConfig& own, const std::vector<std::string>& assignments);
+// The settings with these changes and all requests that lie there. Throws likewise.
+config::RunConfig settings_with(base::FileSystem& files, const std::string& run, const config::RunConfig& own,
+                                const std::vector<std::string>& assignments);
 // What to give to publish_request().
 RequestedSettings settings_of(const std::vector<FieldChange>& changes);
 

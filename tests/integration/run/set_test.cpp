@@ -156,7 +156,15 @@ TEST_CASE("a run that was given more epochs while it trained has these, not its 
   const auto run = room.run("run");
   const Words fixed{"policy.kind=none", "growth.enabled=false", "epochs=3"};
   REQUIRE(train(room.write("small.yaml", growing_config()), run, fixed).exit_code == 0);
+  const Finished ended = set(run, {"training.optimizer.lr=0.01"});
+  CHECK(ended.exit_code == 2);
+  CHECK_THAT(json_of(ended)["error"]["text"].get<std::string>(),
+             ContainsSubstring("has ended, its 3 epochs are trained: no epoch would begin with these settings; add "
+                               "epochs with esper train --resume " +
+                               run.string()));
+  CHECK_FALSE(fs::exists(run / "changes"));
   REQUIRE(set(run, {"epochs=6"}).exit_code == 0);
+  REQUIRE(set(run, {"training.optimizer.lr=0.01"}).exit_code == 0);  // the three epochs to come have it
   for (int i = 0; i < 2; ++i) {
     const Finished resumed = resume(run);
     CHECK(resumed.exit_code == 0);
@@ -201,6 +209,9 @@ TEST_CASE("esper set refuses with all problems, and leaves nothing behind") {
         "training.optimiser.lr", "epochs: cannot be changed while the run trains, since its growth policy"}) {
     CHECK_THAT(refused.err, ContainsSubstring(text));
   }
+  const Finished ended = set(run, {"training.optimizer.lr=0.01"});
+  CHECK(ended.exit_code == 2);
+  CHECK_THAT(json_of(ended)["error"]["text"].get<std::string>(), ContainsSubstring("has ended, its 24 epochs"));
   CHECK_FALSE(fs::exists(run / "changes"));
 }
 
