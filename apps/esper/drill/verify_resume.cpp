@@ -19,6 +19,7 @@
 #include "esper/own_program.h"
 #include "esper/queue/daemon_client.h"
 #include "esper/run_options.h"
+#include "runs/find_runs.h"
 
 namespace esper {
 namespace {
@@ -67,7 +68,7 @@ int exit_code_of_proof(const drill::ResumeProof& proof) {
   return is_short(proof) ? static_cast<int>(base::ExitCode::kConfig) : 0;
 }
 
-// The runs of a training that failed are what the user wants to look at.
+// The runs of a training that failed are what the user wants to look at; one that was refused made none.
 drill::ResumeProof proved(const drill::TrainingPlan& plan, const VerifyOptions& options, base::ScratchFolder& scratch) {
   try {
     auto proof =
@@ -76,7 +77,8 @@ drill::ResumeProof proved(const drill::TrainingPlan& plan, const VerifyOptions& 
     return proof;
   } catch (const base::Error& error) {
     base::end_progress();
-    if (drill::Stop::is_asked() && !options.keep) throw;
+    const bool has_runs = !runs::find_runs({scratch.path()}).folders.empty();
+    if (!has_runs || (drill::Stop::is_asked() && !options.keep)) throw;
     scratch.keep();
     throw base::Error(error.code(), fmt::format("{}; its runs are kept in {}", error.what(), scratch.path()));
   }

@@ -87,8 +87,12 @@ TEST_CASE("what cannot be verified is refused, with the reason") {
   CHECK(verify(room, {"--output", "/dev/null"}).exit_code == 2);
   CHECK(verify(room, {"--output", room.path.string()}).exit_code == 2);
   CHECK(verify(room, {"--output", room.path / "no/such/folder/file"}).exit_code == 2);
-  const auto failing = verify(room, {"--set", "data.path=/no/such/folder"});
-  CHECK(failing.exit_code != 0);
+  const std::filesystem::path scratch = room.path / "scratch";
+  std::filesystem::create_directory(scratch);
+  const auto failing = verify(room, {"--set", "data.path=/no/such/folder"}, {"TMPDIR=" + scratch.string()});
+  CHECK(failing.exit_code == 3);
+  CHECK_FALSE(ContainsSubstring("kept").match(failing.err));  // no run was made
+  CHECK(std::filesystem::is_empty(scratch));
   CHECK_THAT(failing.err, ContainsSubstring("a training ended with exit status 3: esper: /no/such/folder"));
 }
 
