@@ -237,8 +237,10 @@ void add_topo_diff(CLI::App& topo, Front& front) {
                                   "esper topo diff runs/digits-20260301-120000 230 920\n"
                                   "Exit code 0: the topologies are equal; 1: they differ");
   const auto options = add_topo(*command, front, diff);
-  command->add_option("a", options->from, "Number of optimizer steps")->required()->type_name("A");
-  command->add_option("b", options->to, "Number of optimizer steps")->required()->type_name("B");
+  command->add_option("first", options->from, "Number of optimizer steps")->required()->type_name("STEP");
+  command->add_option("second", options->to, "Number of optimizer steps to compare with it")
+      ->required()
+      ->type_name("STEP");
 }
 
 }  // namespace esper

@@ -34,6 +34,7 @@ TEST_CASE("a command line that makes no sense exits 2 and says why") {
       Case{{"config", "chekc"}, "esper config has no command \"chekc\"; did you mean check?"},
       Case{{"zzz"}, "esper has no command \"zzz\"; commands: train, evaluate, predict, export"},
       Case{{"config"}, "A subcommand is required"}, Case{{"config", "check"}, "file is required"},
+      Case{{"config", "diff", "a"}, "second is required"}, Case{{"topo", "diff", "a", "1"}, "second is required"},
       Case{{"config", "check", "a", "--nope"}, "esper config check does not take \"--nope\""},
       Case{{"train", "--confg", "a", "b"}, "does not take \"--confg\" (did you mean --config?), \"a\""},
       Case{{"evaluate", "--chekpoint"}, "run is required; esper evaluate does not take \"--chek"},
