@@ -16,6 +16,13 @@ die() {
   exit "$code"
 }
 
+# help_if_asked "$@": the comment at the top of the script, where its first word is -h or --help.
+help_if_asked() {
+  [[ ${1:-} == -h || ${1:-} == --help ]] || return 0
+  sed -n '2,/^[^#]/ { /^[^#]/q; s/^# \{0,1\}//p }' "$0"
+  exit 0
+}
+
 # Links lead into it, so it is absolute. The XDG specification has a relative XDG_CACHE_HOME ignored.
 [[ ${ESPER_CACHE:-/} == /* ]] || die 2 "ESPER_CACHE=$ESPER_CACHE is a relative path; set it to an absolute one, or unset it"
 [[ ${XDG_CACHE_HOME:-} == /* ]] || unset XDG_CACHE_HOME

@@ -42,6 +42,14 @@ ends 2 "ESPER_CACHE=cache is a relative path" env ESPER_CACHE=cache bash -c "$(s
 ends 0 "$HOME/.cache/esper" env -u ESPER_CACHE XDG_CACHE_HOME=cache bash -c "$(sourced 'echo $CACHE')"
 ends 0 "/somewhere/esper" env -u ESPER_CACHE XDG_CACHE_HOME=/somewhere bash -c "$(sourced 'echo $CACHE')"
 
+# What a script does is in the comment at its top, which it prints before it does anything.
+for script in approve bench_imported bootstrap format fuzz gpu_check perf_drill sanitize test; do
+  for help in -h --help; do
+    ends 0 "  scripts/$script" "$work/scripts/$script" "$help"
+    [[ $(wc -l <"$work/said") == $(sed -n '2,/^[^#]/p' "$work/scripts/$script" | grep -c '^#') ]] || failed "prints another text than its comment"
+  done
+done
+
 # Building: without libtorch it says so, and what fails is no success, whatever the caller's options.
 stub cmake <<<'while [[ $1 != --preset ]]; do shift; done; mkdir -p "build/$2" && touch "build/$2/build.ninja"'
 stub ninja <<<'echo "FAILED: it"; exit 1'
