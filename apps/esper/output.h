@@ -1,5 +1,6 @@
 #pragma once
-// How the front speaks: results on stdout, errors on stderr, and with --json everything as one JSON object on stdout.
+// How the front speaks: results on stdout, errors on stderr; with --json everything as one JSON object on stdout, and
+// errors on stderr, too.
 
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
@@ -27,7 +28,7 @@ void print_ok(std::string_view text);
 // {"code", "exit_code", "text", "problems"}: an error as the member "error" of what is printed with --json.
 nlohmann::ordered_json error_json(base::ExitCode code, const std::string& text,
                                   const std::vector<base::Problem>& problems = {});
-// Prints the error in both forms that `format` asks for and returns its exit code.
+// Prints the error on stderr, with kJson on stdout as well, and returns its exit code.
 int report_error(base::ExitCode code, const std::string& text, const std::vector<base::Problem>& problems,
                  Format format);
 

@@ -60,6 +60,7 @@ TEST_CASE("a command line that makes no sense exits 2 and says why") {
   CHECK(error["exit_code"] == 2);
   CHECK_THAT(error["text"].get<std::string>(), ContainsSubstring(c.expected));
   CHECK(error["problems"].empty());
+  CHECK_THAT(json.err, StartsWith("esper: ") && ContainsSubstring(c.expected));  // for logs, beside the object
 }
 
 TEST_CASE("--json before a command is that command's") {
