@@ -63,12 +63,12 @@ Selection select_device(std::string_view kind) {
     if (!gpu_present()) return {cpu, ""};
     const auto usable = check_cuda();
     if (usable) return {make_current(0), ""};
-    return {cpu, "training on the CPU although a GPU exists: " + usable.error()};
+    return {cpu, "computing on the CPU although a GPU exists: " + usable.error()};
   }
   const int index = parse_cuda_index(kind);
   if (const auto usable = check_cuda(); !usable) {
     throw Error(ExitCode::kResources,
-                fmt::format("device.kind: {}: {}; or train with device.kind: cpu", kind, usable.error()));
+                fmt::format("device.kind: {}: {}; or set device.kind: cpu", kind, usable.error()));
   }
   if (index >= cuda().device_count()) {
     throw Error(ExitCode::kResources,
