@@ -44,13 +44,17 @@ void print_ok(std::string_view text) {
   base::write_output((has_coloured_output() ? "\033[32mOK\033[0m " : "OK ") + base::printable_line(text) + "\n");
 }
 
-ordered_json error_json(base::ExitCode code, const std::string& text, const std::vector<base::Problem>& problems) {
+ordered_json problems_json(const std::vector<base::Problem>& problems) {
   ordered_json list = ordered_json::array();
   for (const base::Problem& problem : problems) list.push_back(problem_json(problem));
+  return list;
+}
+
+ordered_json error_json(base::ExitCode code, const std::string& text, const std::vector<base::Problem>& problems) {
   return {{"code", std::string(base::name_of(code))},
           {"exit_code", static_cast<int>(code)},
           {"text", text},
-          {"problems", std::move(list)}};
+          {"problems", problems_json(problems)}};
 }
 
 int report_error(base::ExitCode code, const std::string& text, const std::vector<base::Problem>& problems,

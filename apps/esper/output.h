@@ -25,6 +25,8 @@ std::string counted(std::size_t count, const std::string& what);
 // "OK TEXT", in green where that holds.
 void print_ok(std::string_view text);
 
+// [{"file", "line", "column", "path", "text"}]
+nlohmann::ordered_json problems_json(const std::vector<base::Problem>& problems);
 // {"code", "exit_code", "text", "problems"}: an error as the member "error" of what is printed with --json.
 nlohmann::ordered_json error_json(base::ExitCode code, const std::string& text,
                                   const std::vector<base::Problem>& problems = {});

@@ -71,9 +71,6 @@ struct CudaModule {
   std::string reason;      // empty: loaded; else why not, and what to do
 };
 
-// True where the driver has made its device files; loads nothing. `root` is "" but in tests.
-bool gpu_present(const std::string& root = "");
-
 // Loads the module and with it libtorch_cuda (about 100 ms), once per process; later calls return the same answer.
 // Must come before anything asks torch about CUDA or seeds it: torch caches the answer "no CUDA". Any thread.
 const CudaModule& load_cuda();

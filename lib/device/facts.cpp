@@ -19,6 +19,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/gpu_present.h"
 #include "base/memory_room.h"
 
 namespace esper::device {
@@ -127,7 +128,7 @@ std::string numerics_of(c10::Device device) {
 
 std::vector<GpuFacts> gpu_facts() {
   std::vector<GpuFacts> all;
-  if (!gpu_present()) return all;
+  if (!base::gpu_present()) return all;
   const auto& table = *load_cuda().table;
   for (int index = 0; index < table.device_count(); ++index) all.push_back(table.facts(index));
   return all;

@@ -2,10 +2,9 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
-
 #include "base/error.h"
 #include "base/expected.h"
+#include "base/gpu_present.h"
 #include "base/parse_number.h"
 #include "device/cuda_table.h"
 
@@ -30,7 +29,7 @@ int parse_cuda_index(std::string_view kind) {
 
 // That CUDA can be used.
 base::Expected<void> check_cuda() {
-  if (!gpu_present()) return base::failure("this machine has no NVIDIA GPU, or its driver is not loaded");
+  if (!base::gpu_present()) return base::failure(base::kNoGpu);
   const auto& module = load_cuda();
   if (!module.reason.empty()) return base::failure(module.reason);
   if (module.table->device_count() == 0) {
@@ -48,19 +47,11 @@ c10::Device make_current(int index) {
 
 }  // namespace
 
-bool gpu_present(const std::string& root) {
-  std::error_code ignored;
-  for (const char* file : {"/dev/nvidiactl", "/dev/dxg"}) {
-    if (std::filesystem::exists(root + file, ignored)) return true;
-  }
-  return false;
-}
-
 Selection select_device(std::string_view kind) {
   const c10::Device cpu(c10::DeviceType::CPU);
   if (kind == "cpu") return {cpu, ""};
   if (kind == "auto") {
-    if (!gpu_present()) return {cpu, ""};
+    if (!base::gpu_present()) return {cpu, ""};
     const auto usable = check_cuda();
     if (usable) return {make_current(0), ""};
     return {cpu, "computing on the CPU although a GPU exists: " + usable.error()};

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/fault.h"
+#include "base/gpu_present.h"
 #include "drill/killed_training.h"
 #include "drill/run_comparison.h"
 #include "drill/training_process.h"
@@ -166,8 +167,7 @@ const RunContents& References::of(const TrainingPlan& plan) {
 std::string missing_requirement(const Drill& drill, const DrillSetup& setup) {
   if (drill.needs == Needs::kNothing) return {};
   if (!setup.can_use_gpus) return "this build has no CUDA support; esper --version";
-  if (!std::filesystem::exists("/dev/nvidiactl") && !std::filesystem::exists("/dev/dxg"))
-    return "this machine has no NVIDIA GPU";
+  if (!base::gpu_present()) return base::kNoGpu;
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
   return visible != nullptr && *visible == '\0' ? "CUDA_VISIBLE_DEVICES names no GPU" : "";
 }

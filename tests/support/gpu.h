@@ -3,6 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "base/gpu_present.h"
 #include "device/cuda_table.h"
 #include "device/select.h"
 
@@ -10,7 +11,7 @@ namespace esper::test {
 
 // The first card. Skips the test, visibly, on a machine without any; a card that cannot be used fails it.
 inline c10::Device gpu_or_skip() {
-  if (!device::gpu_present()) SKIP("this machine has no NVIDIA GPU: nothing was tested on one");
+  if (!base::gpu_present()) SKIP("this machine has no NVIDIA GPU: nothing was tested on one");
   static const auto device = device::select_device("cuda").device;
   return device;
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/gpu_present.h"
 #include "base/hash.h"
 #include "config/writing/write.h"
 #include "esper/front.h"
@@ -12,15 +13,18 @@
 namespace esper {
 namespace {
 
+base::Place place_of(const std::string& field, const config::LoadedConfig& loaded) {
+  const auto origin = loaded.origins.find(field);
+  return origin == loaded.origins.end() ? base::Place{} : origin->second;
+}
+
 // A data path that is not there, where the run file gives it.
 void check_path(const std::string& field, const std::string& path, const config::LoadedConfig& loaded,
                 std::vector<base::Problem>& problems) {
   if (path.empty() || access(path.c_str(), R_OK) == 0) return;
   const int error = errno;
-  const auto origin = loaded.origins.find(field);
-  const base::Place place = origin == loaded.origins.end() ? base::Place{} : origin->second;
   const bool relative = path.front() != '/';
-  problems.push_back({place, field,
+  problems.push_back({place_of(field, loaded), field,
                       path +
                           (error == ENOENT ? " does not exist" : std::string(" cannot be read: ") + strerror(error)) +
                           (relative ? "; it is relative to the current folder" : "")});
@@ -35,10 +39,36 @@ std::vector<base::Problem> missing_data(const config::LoadedConfig& loaded) {
   return problems;
 }
 
+// A lane that training refuses wherever it is. No rule of run files: esper bench reports such a lane as not run, and
+// esper evaluate takes a run's file whatever its lane.
+void check_graph_lane(config::LoadedConfig& loaded) {
+  if (loaded.config.step.lane != config::Lane::kGraph || loaded.config.device.kind != "cpu") return;
+  loaded.problems.push_back(
+      {place_of("step.lane", loaded), "step.lane",
+       "graph cannot run with device.kind: cpu, since a CUDA graph needs a GPU; use auto, replay or compiled"});
+}
+
+// What is no mistake: that this machine lacks what the run file needs.
+std::vector<base::Problem> notes_on(const config::LoadedConfig& loaded) {
+  std::vector<base::Problem> notes;
+  const std::string& device = loaded.config.device.kind;
+  const auto need_gpu = [&](const char* field, const std::string& value) {
+    notes.push_back({place_of(field, loaded), field, value + " needs a GPU: " + base::kNoGpu});
+  };
+  if (base::gpu_present()) return notes;
+  if (device.starts_with("cuda")) {
+    need_gpu("device.kind", device);
+  } else if (loaded.config.step.lane == config::Lane::kGraph) {
+    need_gpu("step.lane", "graph");
+  }
+  return notes;
+}
+
 // Throws ConfigError (exit 2) where the run file is wrong; data that are missing are then reported with it. Returns 3
 // where they are all that is wrong.
 int check(const ConfigOptions& options) {
   config::LoadedConfig loaded = config::read_run_config(options.file, options.assignments);
+  check_graph_lane(loaded);
   std::vector<base::Problem> missing = missing_data(loaded);
   if (!loaded.problems.empty()) {
     std::move(missing.begin(), missing.end(), std::back_inserter(loaded.problems));
@@ -51,13 +81,16 @@ int check(const ConfigOptions& options) {
   }
   const config::RunConfig& config = loaded.config;
   const std::string hash = base::hash_text(config::config_hash(config));
+  const std::vector<base::Problem> notes = notes_on(loaded);
   if (options.json) {
     print_json(nlohmann::ordered_json{{"ok", true},
                                       {"file", options.file},
                                       {"config_hash", hash},
-                                      {"training_hash", base::hash_text(config::training_hash(config))}});
+                                      {"training_hash", base::hash_text(config::training_hash(config))},
+                                      {"notes", problems_json(notes)}});
   } else {
     print_ok(options.file + " (config " + hash + ")");
+    for (const base::Problem& note : notes) print_line("note: " + to_string(note));
   }
   return 0;
 }

@@ -1,6 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "base/gpu_present.h"
 #include "cli.h"
 #include "support/committed_file.h"
 
@@ -81,6 +82,30 @@ TEST_CASE("data that are not there are a problem of config check, with the place
   const Finished both = run_esper({"config", "check", file, "--set", "epochs=0"});
   CHECK(both.exit_code == 2);
   CHECK_THAT(both.err, ContainsSubstring("epochs: must be") && ContainsSubstring("no.csv does not exist"));
+}
+
+TEST_CASE("the graph lane on the CPU is a mistake, and a GPU that this machine lacks a note") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("run.yaml", "step: {lane: graph}\ndevice: {kind: cpu}\n");
+  const Finished refused = run_esper({"config", "check", file});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring(file + ":1:14: step.lane: graph cannot run with device.kind: cpu"));
+  CHECK(run_esper({"config", "check", file, "--set", "step.lane=replay"}).exit_code == 0);
+
+  CHECK(json_of(run_esper({"config", "check", kReference, "--json"}))["notes"].empty());
+  for (const std::string assignment : {"device.kind=cuda", "device.kind=cuda:1", "step.lane=graph"}) {
+    CAPTURE(assignment);
+    const Finished text = run_esper({"config", "check", kReference, "--set", assignment});
+    CHECK(text.exit_code == 0);
+    CHECK_THAT(text.out, StartsWith("OK "));
+    const nlohmann::json notes =
+        json_of(run_esper({"config", "check", kReference, "--set", assignment, "--json"}))["notes"];
+    REQUIRE(notes.size() == (base::gpu_present() ? 0 : 1));
+    if (notes.empty()) continue;
+    CHECK(notes[0]["path"] == assignment.substr(0, assignment.find('=')));
+    CHECK_THAT(text.out, ContainsSubstring("\nnote: --set " + assignment + ": ") &&
+                             ContainsSubstring(" needs a GPU: this machine has no NVIDIA GPU"));
+  }
 }
 
 TEST_CASE("diffs end with 1 where they found a difference, and with 0 where there is none") {

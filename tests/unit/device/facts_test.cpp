@@ -9,6 +9,8 @@
 #include <fstream>
 #include <thread>
 
+#include "base/gpu_present.h"
+
 namespace esper::device::facts_test {
 namespace {
 
@@ -59,7 +61,7 @@ TEST_CASE("free memory is what the process's limits leave") {
 #endif
 
 TEST_CASE("there are no GPU facts without a GPU") {
-  if (gpu_present()) SKIP("this machine has a GPU");
+  if (base::gpu_present()) SKIP("this machine has a GPU");
   CHECK(gpu_facts().empty());
 }
 
