@@ -1,16 +1,14 @@
-#include "base/text/problem.h"
 #include "esper/engine_loader.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
 #include "history/bundle_config.h"
-#include "nissa/log.h"
 
 namespace esper {
 namespace {
 
 int repro(ReproRequest request) {
   config::LoadedConfig loaded = history::read_config_of_bundle(request.bundle);
-  for (const auto& warning : loaded.warnings) nissa::log::warning(to_string(warning));
+  report_warnings(loaded);
   request.config = std::move(loaded.config);
   return run_in_engine(request);
 }

@@ -79,9 +79,13 @@ config::LoadedConfig load_or_throw(const ConfigOptions& options) {
   return loaded;
 }
 
+void report_warnings(const config::LoadedConfig& loaded) {
+  for (const auto& warning : loaded.warnings) nissa::log::warning(to_string(warning));
+}
+
 config::RunConfig load_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments) {
   config::LoadedConfig loaded = history::read_config_of_run(run_dir, assignments);
-  for (const auto& warning : loaded.warnings) nissa::log::warning(to_string(warning));
+  report_warnings(loaded);
   return std::move(loaded.config);
 }
 

@@ -41,7 +41,9 @@ void add_config_options(CLI::App& command, ConfigOptions& options);
 
 // Throws ConfigError with all problems.
 config::LoadedConfig load_or_throw(const ConfigOptions& options);
-// The configuration of a run folder (history/run_config.h); says on stderr what was ignored.
+// Says on stderr what was ignored, and what has no effect.
+void report_warnings(const config::LoadedConfig& loaded);
+// The configuration of a run folder (history/run_config.h); reports its warnings.
 config::RunConfig load_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments = {});
 
 }  // namespace esper

@@ -31,6 +31,12 @@ void refuse_other_training(const TrainRequest& request, const std::vector<std::s
                         " For other changes start a new run: esper train --config " + path + " --set ...");
 }
 
+config::RunConfig load_run_file(const std::string& file, const std::vector<std::string>& assignments) {
+  config::LoadedConfig loaded = load_or_throw({file, assignments});
+  report_warnings(loaded);
+  return std::move(loaded.config);
+}
+
 int train(TrainOptions options) {
   TrainRequest& request = options.request;
   if (options.config.empty() && request.resume.empty()) {
@@ -44,7 +50,7 @@ int train(TrainOptions options) {
   request.job.trust_data_program = trusts_folder || is_users_file || sets(options.assignments, "data.command");
   // Before the engine is loaded: a mistake in the file then costs milliseconds.
   request.job.config = options.config.empty() ? load_config_of_run(request.resume, options.assignments)
-                                              : config::load_run_config(options.config, options.assignments);
+                                              : load_run_file(options.config, options.assignments);
   if (!request.resume.empty()) refuse_other_training(request, options.assignments);
   return run_in_engine(request);
 }

@@ -74,6 +74,7 @@ struct GradScalerConfig {
   double backoff_factor = 0.5;
   std::int64_t growth_interval = 2000;
 
+  bool operator==(const GradScalerConfig&) const = default;
   template <class = void>
   static constexpr auto fields() {
     using C = GradScalerConfig;

@@ -48,9 +48,9 @@ void check_graph_lane(config::LoadedConfig& loaded) {
        "graph cannot run with device.kind: cpu, since a CUDA graph needs a GPU; use auto, replay or compiled"});
 }
 
-// What is no mistake: that this machine lacks what the run file needs.
+// What is no mistake: settings without effect, and that this machine lacks what the run file needs.
 std::vector<base::Problem> notes_on(const config::LoadedConfig& loaded) {
-  std::vector<base::Problem> notes;
+  std::vector<base::Problem> notes = loaded.warnings;
   const std::string& device = loaded.config.device.kind;
   const auto need_gpu = [&](const char* field, const std::string& value) {
     notes.push_back({place_of(field, loaded), field, value + " needs a GPU: " + base::kNoGpu});

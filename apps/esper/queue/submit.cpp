@@ -34,7 +34,9 @@ std::string submitted_line(const nlohmann::json& job) {
 }
 
 int submit(SubmitOptions options) {
-  const config::RunConfig config = load_or_throw(options.config).config;
+  const config::LoadedConfig loaded = load_or_throw(options.config);
+  report_warnings(loaded);
+  const config::RunConfig& config = loaded.config;
   jobs::Submission& submission = options.submission;
   submission.config = config::resolved_yaml(config);
   submission.folder = working_folder();

@@ -12,6 +12,7 @@
 #include "base/text/printable.h"
 #include "config/loading/read_value.h"
 #include "config/rules/fit_defaults.h"
+#include "config/rules/without_effect.h"
 #include "config/writing/earlier_versions.h"
 
 namespace esper::config {
@@ -59,6 +60,7 @@ void DocumentLoader::finish() {
   if (is_of_run_) apply_earlier_behaviour(out_.config, is_given);
   fit_defaults(out_.config, is_given);
   add_findings();
+  add_warnings();
   const auto rank = [&](const Problem& problem) {
     const auto found = layers_.find(problem.place.file);
     return std::tuple(found == layers_.end() ? layers_.size() : found->second, problem.place.line,
@@ -134,6 +136,14 @@ void DocumentLoader::add_findings() {
   for (const Finding& finding : validate_all(out_.config)) {
     const bool doubtful = is_unread(finding.path) || std::any_of(finding.also.begin(), finding.also.end(), is_unread);
     if (!doubtful) report(place_of(finding), finding.path, finding.text);
+  }
+}
+
+// A run keeps what it was begun with: its user was warned then.
+void DocumentLoader::add_warnings() {
+  if (is_of_run_) return;
+  for (const Finding& finding : settings_without_effect(out_.config)) {
+    out_.warnings.push_back({place_of(finding), finding.path, finding.text});
   }
 }
 

@@ -31,7 +31,8 @@ class DocumentLoader {
   // file's sections and fields. An empty document is a run file here.
   std::optional<int> foreign_line(const YamlDocument& document) const;
 
-  // After the last document: defaults that follow other fields, the rules between fields, all problems in order.
+  // After the last document: defaults that follow other fields, the rules between fields, all problems in order, and
+  // warnings.
   void finish();
 
  private:
@@ -42,6 +43,7 @@ class DocumentLoader {
   std::string known(const std::string& section) const;
   std::string unknown_key(const std::string& key, const std::string& section) const;
   void add_findings();
+  void add_warnings();
   const base::Place* item_place(const std::string& path) const;
   base::Place place_of(const Finding& finding) const;
 

@@ -108,6 +108,20 @@ TEST_CASE("the graph lane on the CPU is a mistake, and a GPU that this machine l
   }
 }
 
+TEST_CASE("settings without effect are a note") {
+  const std::vector<std::string> words{"config", "check", kReference, "--set", "training.grad_scaler.init_scale=1024"};
+  const Finished text = run_esper(words);
+  CHECK(text.exit_code == 0);
+  CHECK_THAT(text.out,
+             ContainsSubstring("\nnote: --set training.grad_scaler.init_scale=1024: training.grad_scaler: has "
+                               "no effect with device.precision fp32"));
+  auto with_json = words;
+  with_json.emplace_back("--json");
+  const nlohmann::json notes = json_of(run_esper(with_json))["notes"];
+  REQUIRE(notes.size() == 1);
+  CHECK(notes[0]["path"] == "training.grad_scaler");
+}
+
 TEST_CASE("diffs end with 1 where they found a difference, and with 0 where there is none") {
   const TemporaryFolder folder;
   const std::string a = folder.write("a.yaml", "epochs: 3\n"), b = folder.write("b.yaml", "epochs: 4\n");

@@ -80,17 +80,18 @@ TEST_CASE("under a cosine schedule that ends with the run, epochs are part of th
   CHECK_THAT(refused.out, ContainsSubstring("epochs: 2 -> 3") && ContainsSubstring("cosine"));
 }
 
-TEST_CASE("a dry run tells what would be trained and leaves nothing behind") {
+TEST_CASE("a dry run tells what would be trained, warns of settings without effect and leaves nothing behind") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
   const auto runs = room.path / "runs";
-  const Finished finished =
-      run_esper({"train", "--config", config, "--dry-run", "--json", "--set", "runs_dir=" + runs.string()});
+  const Finished finished = run_esper({"train", "--config", config, "--dry-run", "--json", "--set",
+                                       "runs_dir=" + runs.string(), "training.grad_scaler.init_scale=1024"});
   REQUIRE(finished.exit_code == 0);
   const auto plan = json_of(finished);
   CHECK(plan["train_samples"] == 240);
   CHECK(plan["steps_per_epoch"] == 8);
   CHECK(plan["parameters"].get<int>() > 0);
+  CHECK_THAT(finished.err, ContainsSubstring("training.grad_scaler: has no effect with device.precision fp32"));
   CHECK_FALSE(fs::exists(runs));
   CHECK(std::distance(fs::directory_iterator(room.path), fs::directory_iterator()) == 1);
 }

@@ -50,6 +50,15 @@ TEST_CASE("problems of configurations stop at twenty, each once") {
   CHECK(loaded.problems[1].text.ends_with(" (with training.optimizer.lr=0.5, growth.slots=[\"r11c0\"])"));
 }
 
+TEST_CASE("a sweep may vary the precision of a run file that sets the loss scaler, which has no effect without fp16") {
+  const auto loaded = read_sweep_text(
+      "config: ../run/digits.yaml\nparameters:\n  device.precision: [fp32, bf16, fp16]\n"
+      "  training.grad_scaler.init_scale: [1024, 4096]\n",
+      kFile);
+  CHECK(loaded.problems.empty());
+  CHECK(configurations(loaded.sweep).size() == 6);
+}
+
 TEST_CASE("a sweep that was stored has the run file of that time, for every configuration") {
   // Defaults follow other fields: host.segments from host.layers, growth.isolate from growth.training.
   const std::string text =
