@@ -30,7 +30,6 @@ constexpr std::array kOfProcess = std::to_array<std::string_view>({"kasmina.comm
                                                                    "tamiyo.gnn.compile",
                                                                    "tamiyo.late_",
                                                                    "tamiyo.process.",
-                                                                   "tolaria.scaler.skipped",
                                                                    "tolaria.checkpoint.",
                                                                    "tolaria.compile",
                                                                    "tolaria.device.",

@@ -193,6 +193,7 @@ EpochEnd EpochLoop::end_epoch(Epoch& epoch) {
   RunProgress& progress = run_.progress;
   const auto best_before = progress.best;
   epoch.is_best = record_epoch(progress, epoch.metrics, figures_of(epoch.measured.running), goals_of(config()));
+  if (run_.model.settings.scales_loss()) progress.scaler_skips += epoch.metrics.nonfinite_steps;
   epoch.is_last = end_.is_last_epoch();
   if (grow(epoch.results()) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   if (const auto& settled = growth_.settled_validation()) {

@@ -104,6 +104,7 @@ ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::str
     summary["best"] = {{"epoch", progress.best->epoch}};
     summary["best"].update(figures_json(progress.best->figures));
   }
+  if (run.model.settings.scales_loss()) summary["skipped_steps"] = progress.scaler_skips;
   return summary;
 }
 

@@ -16,6 +16,7 @@ nlohmann::ordered_json figures_json(const EpochFigures& figures);
 // {run_dir, status, exit_code, reason, epochs, steps, wall_s, parameters, train {loss, accuracy}, validation {as
 //  figures_json()}, best {epoch, as validation}, seeds [{seed_id, slot, blueprint, stage, alpha, params,
 //  contribution}], checkpoints [{path, epoch, step}]}; contribution in accuracy points, null where it was not measured.
+// With fp16 also skipped_steps: of the steps, those that the loss scaling skipped.
 nlohmann::ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::string& run_dir);
 
 // {from, until, wall_ms, ms {owner: ...}} of this process, as history::read_run_ledger reads it: the ledger of the

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "device/precision.h"
 #include "device/rng.h"
 #include "storage/file_tools.h"
 #include "storage/journal/journal.h"
@@ -12,6 +13,7 @@
 
 namespace esper::test {
 
+using device::resolve_precision;
 using step::all_tensors;
 using step::build_model;
 using step::Model;
@@ -45,7 +47,8 @@ CheckpointStore store_on(esper::test::FaultyFileSystem& files, const config::Run
 std::unique_ptr<Model> seeded_model(const config::RunConfig& config, const data::Splits& data) {
   at::set_num_threads(1);  // a thread team costs these tiny tensors more than it gives
   device::seed_all(config.seed);
-  return build_model(config, data.train.shape, step_settings(config, torch::kFloat32), torch::kCPU);
+  return build_model(config, data.train.shape,
+                     step_settings(config, resolve_precision(config.device.precision, torch::kCPU)), torch::kCPU);
 }
 
 torch::Tensor probe_of(data::Loader& loader) {

@@ -204,7 +204,7 @@ void add_memory(std::vector<MetricValue>& out, torch::Device device) {
 void add_scaler(std::vector<MetricValue>& out, const RunView& run, double loss_scale) {
   if (!run.model.settings.scales_loss()) return;
   out.push_back(metric("tolaria.scaler.scale"_metric, loss_scale));
-  out.push_back(metric("tolaria.scaler.skipped_steps_total"_metric, static_cast<double>(run.skipped_steps)));
+  out.push_back(metric("tolaria.scaler.skipped_steps_total"_metric, static_cast<double>(run.progress.scaler_skips)));
 }
 
 // The labels of every metric of one seed.

@@ -1,7 +1,6 @@
 #pragma once
 // The results of an epoch as metrics. epoch_reporter.h decides which packet they go into, and when. Training thread.
 
-#include <cstdint>
 #include <vector>
 
 #include "leyline/seed.h"
@@ -20,7 +19,6 @@ struct RunView {
   const RunProgress& progress;
   const step::Model& model;
   const std::vector<leyline::SeedState>& seeds;
-  std::int64_t skipped_steps = 0;  // of this process, due to non-finite gradients
 };
 
 // Counters and timings of a run's components.

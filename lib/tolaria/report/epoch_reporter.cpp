@@ -7,6 +7,7 @@
 #include "base/ledger/span_log.h"
 #include "kasmina/network/network_seeds.h"
 #include "tolaria/report/ledger_metrics.h"
+#include "tolaria/report/scaler_warning.h"
 #include "tolaria/report/seed_report.h"
 
 namespace esper::tolaria {
@@ -29,6 +30,14 @@ void mark_losses(base::Ledger& ledger, double training, double validation) {
 
 }  // namespace
 
+void EpochReporter::warn_of_scaler(const EpochResults& results) {
+  if (has_warned_of_scaler_) return;
+  auto warning = scaler_warning(model_.settings, progress_, results);
+  if (!warning) return;
+  has_warned_of_scaler_ = true;
+  outbox_.emit(*std::move(warning));
+}
+
 void EpochReporter::report_seed(const step::StepMetrics& metrics, const leyline::SeedState& seed) {
   auto packet = outbox_.new_packet("kasmina", fmt::format("epoch-{}-{}", progress_.epoch, seed.seed_id));
   packet.metrics = seed_metrics(seed);
@@ -41,17 +50,17 @@ void EpochReporter::report_seed(const step::StepMetrics& metrics, const leyline:
 void EpochReporter::report(const EpochResults& results, const ComponentFigures& figures) {
   const LedgerScope reporting(ledger_, Owner::kTelemetry);
   const auto seeds = kasmina::export_seed_states(model_.network.state());
-  skipped_steps_ += results.steps.nonfinite_steps;
   rollback_ = figures.rollback;
   emergency_ = figures.emergency;
   auto packet = outbox_.new_packet("tolaria", fmt::format("epoch-{}", progress_.epoch));
-  packet.metrics = epoch_metrics({facts_, progress_, model_, seeds, skipped_steps_}, results, figures);
+  packet.metrics = epoch_metrics({facts_, progress_, model_, seeds}, results, figures);
   if (ledger_.unsettled() >= kShortestAccount) {
     add_ledger(packet.metrics, ledger_);
     add_step_times(packet.metrics, ledger_);
   }
   mark_losses(ledger_, results.steps.loss, results.measured.running.loss);
   warn_of_seeds(outbox_, facts_.config.growth.aggregation, progress_.gradient_shares, results.steps, seeds);
+  warn_of_scaler(results);
   outbox_.move_events_to(packet);
   outbox_.send(std::move(packet));
   for (const auto& seed : seeds) report_seed(results.steps, seed);

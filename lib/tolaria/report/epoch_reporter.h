@@ -1,8 +1,6 @@
 #pragma once
 // Telemetry of an epoch: one Tolaria packet, and one packet per seed. Training thread.
 
-#include <cstdint>
-
 #include "tolaria/report/epoch_metrics.h"
 #include "tolaria/run/outbox.h"
 
@@ -25,6 +23,7 @@ class EpochReporter {
   void report_safety(const RollbackFigures& rollback, const EmergencyFigures& emergency);
 
  private:
+  void warn_of_scaler(const EpochResults& results);
   void report_seed(const step::StepMetrics& metrics, const leyline::SeedState& seed);
 
   const RunFacts& facts_;
@@ -32,9 +31,9 @@ class EpochReporter {
   const step::Model& model_;
   Outbox& outbox_;
   base::Ledger& ledger_;
-  RollbackFigures rollback_;        // as last reported
-  EmergencyFigures emergency_;      // likewise
-  std::int64_t skipped_steps_ = 0;  // of this process, due to non-finite gradients
+  RollbackFigures rollback_;    // as last reported
+  EmergencyFigures emergency_;  // likewise
+  bool has_warned_of_scaler_ = false;
 };
 
 }  // namespace esper::tolaria

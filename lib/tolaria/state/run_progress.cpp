@@ -151,6 +151,7 @@ json to_json(const RunProgress& progress) {
     saved["best"] = figures(progress.best->figures);
     saved["best"]["epoch"] = progress.best->epoch;
   }
+  if (progress.scaler_skips > 0) saved["scaler_skips"] = progress.scaler_skips;
   if (progress.safety != SafetyRecord()) saved["safety"] = to_json(progress.safety);
   return saved;
 }
@@ -176,6 +177,7 @@ RunProgress run_progress_from_json(const json& saved) {
     progress.gradient_shares[id] = {share.at("share"), share.at("delta")};
   }
   progress.conservative_epochs = saved.at("conservative_epochs");
+  if (saved.contains("scaler_skips")) progress.scaler_skips = base::count_at<std::int64_t>(saved, "scaler_skips");
   progress.control = control_record_from_json(saved.value("control", json()));
   progress.safety = safety_record_from_json(saved.value("safety", json()));
   progress.changes = changes_from(saved);

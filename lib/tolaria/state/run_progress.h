@@ -62,6 +62,7 @@ struct RunProgress {
   Ewma loss, gradient_norm;
   GradientShares gradient_shares;         // of the last completed epoch
   std::uint64_t conservative_epochs = 0;  // number of epochs whose decision was late or failed
+  std::int64_t scaler_skips = 0;          // of `step`, those that fp16's loss scaling skipped in completed epochs
   ControlRecord control;
   SafetyRecord safety;
   ValidationWindow window;  // of the last epochs, as the policy needs them

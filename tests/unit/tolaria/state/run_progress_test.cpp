@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 namespace esper::test::run_progress_test {
 
@@ -59,6 +60,17 @@ TEST_CASE("a run's progress comes back from text to the last bit") {
   CHECK(back.conservative_epochs == UINT64_MAX);
   const auto empty = run_progress_from_json(to_json(RunProgress{}));
   CHECK((!empty.best && !empty.loss.mean && !empty.gradient_norm.mean));
+}
+
+TEST_CASE("steps that the loss scaling skipped are counted on; progress of an earlier version has none") {
+  RunProgress progress;
+  CHECK_FALSE(to_json(progress).contains("scaler_skips"));
+  CHECK(run_progress_from_json(to_json(progress)).scaler_skips == 0);
+  progress.scaler_skips = 7;
+  auto saved = to_json(progress);
+  CHECK(run_progress_from_json(saved).scaler_skips == 7);
+  saved["scaler_skips"] = -1;
+  CHECK_THROWS_AS(run_progress_from_json(saved), std::out_of_range);
 }
 
 TEST_CASE("saved progress that lacks a field or has another type is an error") {

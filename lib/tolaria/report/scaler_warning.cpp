@@ -1,0 +1,48 @@
+#include "tolaria/report/scaler_warning.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "leyline/telemetry/telemetry.h"
+
+namespace esper::tolaria {
+namespace {
+
+using namespace leyline::literals;
+
+constexpr char kScalerAdvice[] =
+    "gradients overflow in fp16, and a step that is skipped changes nothing; try device.precision: bf16, a lower "
+    "training.optimizer.lr, or a lower init_scale or a higher growth_interval of training.grad_scaler";
+
+// From the first scale to 1.
+std::int64_t start_up_skips(const config::GradScalerConfig& scaler) {
+  if (scaler.init_scale <= 1) return 0;
+  return static_cast<std::int64_t>(std::ceil(std::log2(scaler.init_scale) / -std::log2(scaler.backoff_factor)));
+}
+
+bool is_half_or_more(std::int64_t part, std::int64_t whole) { return part > 0 && 2 * part >= whole; }
+
+}  // namespace
+
+std::optional<leyline::TelemetryEvent> scaler_warning(const step::StepSettings& settings, const RunProgress& progress,
+                                                      const EpochResults& results) {
+  const step::StepMetrics& epoch = results.steps;
+  if (!settings.scales_loss() || !results.measured.undone.empty()) return {};
+  const bool of_epoch = is_half_or_more(epoch.nonfinite_steps, epoch.steps);
+  const bool of_run = is_half_or_more(progress.scaler_skips, progress.step);
+  const bool is_start_up = progress.scaler_skips <= start_up_skips(settings.grad_scaler);
+  if (results.is_last ? !of_epoch && !of_run : !of_epoch || is_start_up) return {};
+  return leyline::event("tolaria.scaler.most_steps_skipped"_event, leyline::Level::kWarning,
+                        {{"epoch", std::to_string(progress.epoch)},
+                         {"skipped", std::to_string(epoch.nonfinite_steps)},
+                         {"steps", std::to_string(epoch.steps)},
+                         {"skipped_total", std::to_string(progress.scaler_skips)},
+                         {"steps_total", std::to_string(progress.step)},
+                         {"scale", fmt::format("{}", epoch.loss_scale)},
+                         {"reason", kScalerAdvice}});
+}
+
+}  // namespace esper::tolaria
