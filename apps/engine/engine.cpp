@@ -4,12 +4,14 @@
 #include <variant>
 
 #include "base/error.h"
+#include "base/text/cerr_capture.h"
 #include "device/failing_memory.h"
 #include "engine/commands.h"
 #include "engine/known_error.h"
 
 extern "C" int esper_engine_run(const esper::EngineRequest& request) {
   esper::device::install_failing_allocator_if_armed();
+  esper::base::route_cerr();
   try {
     return std::visit([](const auto& of_command) { return esper::engine::run(of_command); }, request);
   } catch (const esper::base::Error&) {

@@ -11,13 +11,14 @@
 
 #include "base/error.h"
 #include "base/file_system.h"
+#include "base/text/cerr_capture.h"
 #include "program/compile/loading_folder.h"
 
 namespace esper::program {
 
 // As the worker writes it (compile/worker/job.py).
 constexpr char kInputsFact[] = "esper_inputs";
-const std::string kNoLoad = "cannot load the compiled program: ";
+const std::string kNoLoad = "cannot load the compiled program: ", kNoRun = "the compiled program failed: ";
 
 namespace {
 
@@ -64,6 +65,32 @@ Unpacked unpack(const std::string& path, const LoadingFolder& folder) {
   return result;
 }
 
+// In what a package printed: the first line of the first error, without torch's backtrace. Empty: there is none.
+std::string printed_cause(std::string_view printed) {
+  for (const std::string_view mark : {"Exception in aoti_torch: ", "Error: "}) {
+    const auto at = printed.find(mark);
+    if (at == std::string_view::npos) continue;
+    printed.remove_prefix(at + mark.size());
+    return std::string(printed.substr(0, printed.find('\n')));
+  }
+  return {};
+}
+
+// Torch's C interface, which a package calls (aoti_torch/utils.h), and the package's own print why they failed, with a
+// backtrace, and return only that they did.
+template <class Call>
+auto with_cause(const std::string& what, const Call& call) -> decltype(call()) {
+  base::CerrCapture printed;
+  try {
+    return call();
+  } catch (const std::runtime_error&) {
+    const std::string cause = printed_cause(printed.text());
+    if (cause.empty()) throw;
+    printed.discard();
+    throw std::runtime_error(what + cause);
+  }
+}
+
 // One thread: one run at a time needs no lock around each, and on a card no events between runs, which a captured run
 // could not ask. Without a stream handle the CUDA runner takes the current stream
 // (AOTIModelContainerRunnerCuda::run_impl).
@@ -74,7 +101,7 @@ std::unique_ptr<torch::inductor::AOTIModelContainerRunner> load(const std::strin
   const auto& makers = torch::inductor::getAOTIModelRunnerRegistry();
   const auto maker = makers.find(c10::DeviceTypeName(device.type(), /*lower_case=*/true));
   if (maker == makers.end()) throw std::runtime_error("this torch cannot run one on " + device.str());
-  return maker->second(library, kOneRunner, device.str(), folder, kOneThread);
+  return with_cause("", [&] { return maker->second(library, kOneRunner, device.str(), folder, kOneThread); });
 }
 
 }  // namespace
@@ -106,7 +133,7 @@ Package::Package(Package&&) noexcept = default;
 
 void Package::run(const std::vector<at::Tensor>& inputs) const {
   const c10::InferenceMode inference;
-  runner_->run(inputs);
+  with_cause(kNoRun, [&] { runner_->run(inputs); });
 }
 
 }  // namespace esper::program

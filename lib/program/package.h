@@ -28,7 +28,8 @@ class Package {
   Package(Package&&) noexcept;
 
   // inputs: parallel to the program's, of the recorded types; those that the program writes are written.
-  // On a card the work is queued on the current stream.
+  // On a card the work is queued on the current stream. Throws what torch throws; where torch only prints the cause, a
+  // std::runtime_error with its first line instead.
   void run(const std::vector<at::Tensor>& inputs) const;
 
  private:

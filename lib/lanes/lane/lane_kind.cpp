@@ -45,8 +45,9 @@ ExpectedLane make_lane(const LaneKind& kind, const LaneProgram& program, step::M
   } catch (const base::IoError& error) {  // a full disk: the package may be good
     return failure(Cause::kResources, error.what(), false);
   } catch (const base::Error& error) {
-    const bool does_not_load = error.code() == base::ExitCode::kResources;
-    return failure(does_not_load ? Cause::kPackage : Cause::kResources, error.what(), false);
+    const bool of_memory = !device::out_of_memory_message(error).empty();
+    const bool does_not_load = error.code() == base::ExitCode::kResources && !of_memory;
+    return failure(does_not_load ? Cause::kPackage : Cause::kResources, error.what(), of_memory);
   } catch (const std::exception& error) {  // most likely memory
     return failure(Cause::kResources, describe(error), !device::out_of_memory_message(error).empty());
   }

@@ -28,7 +28,7 @@ class LaneFailures {
 
   // key: of its compiled program; empty if it has none.
   void reject(config::Lane kind, const std::string& key, const Rejection& rejection);
-  // A compiled lane threw during a training step.
+  // A compiled lane threw during a training step, and not for a lack of memory.
   void report_failed_step(const Lane& lane, const std::string& reason);
   // Nothing can be compiled. Reported once per run; training continues in the other lanes.
   void report_no_compiler(const std::string& kind, const std::string& reason);

@@ -8,6 +8,8 @@
 #include "base/fault.h"
 #include "base/text/rounding.h"
 #include "device/cuda_table.h"
+#include "device/out_of_memory.h"
+#include "lanes/lane/failure_text.h"
 #include "lanes/lane/step_external_tensors.h"
 #include "lanes/shape/step_comparison.h"
 #include "program/recorder.h"
@@ -220,7 +222,8 @@ void ShapeMachine::run_in(const Lane& lane, Batch microbatches) {
   try {
     lane.run(microbatches);
   } catch (const std::exception& error) {
-    if (!lane.key().empty()) failures_.report_failed_step(lane, error.what());
+    const bool lacks_memory = !device::out_of_memory_message(error).empty();
+    if (!lane.key().empty() && !lacks_memory) failures_.report_failed_step(lane, describe(error));
     throw;
   }
 }

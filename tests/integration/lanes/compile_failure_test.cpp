@@ -263,4 +263,24 @@ TEST_CASE("two runs share a cold cache; a damaged program in it is detected, rep
   check_as_eager(room, "without");
 }
 
+TEST_CASE("a lack of memory in a compiled step is answered as in eager: its program stays, and torch prints nothing") {
+  need_python_with_torch();
+  const CompilingRoom room;
+  const Words wide = {"host.kind=mlp", "host.hidden=[512]"};  // else its values lie on the stack
+  REQUIRE(room.train("whole", "compiled", {}, wide).exit_code == 0);
+  REQUIRE(room.entries().size() == 1);
+  // In a step of the fourth epoch. Nothing else can be compiled.
+  const Finished lacking =
+      room.train("lacking", "compiled", {"ESPER_FAULTS=step.allocation@300", "CXX=/bin/false"}, wide);
+  INFO(lacking.out << lacking.err);
+  CHECK(lacking.exit_code == 0);
+  CHECK(lacking.err.find("frame #") == std::string::npos);
+  const auto splits = events_of(room.run("lacking"), "tolaria.batches_split");
+  REQUIRE(splits.size() == 1);
+  CHECK_THAT(splits[0]["attributes"]["reason"].get<std::string>(),
+             ContainsSubstring("the compiled program failed: DefaultCPUAllocator: can't allocate memory"));
+  CHECK(events_of(room.run("lacking"), "tolaria.compile_runtime_fallback").empty());
+  CHECK(room.entries().size() == 1);
+}
+
 }  // namespace esper::test::compile_failure_test

@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <vector>
 
+#include "base/error.h"
 #include "lanes/prepared_lane.h"
 #include "support/models/lane_steps.h"
 
@@ -111,6 +112,26 @@ TEST_CASE("a wrong lane of one new row is rejected, and the training has eager's
   CHECK(counted_steps == 1);
   CHECK(counted.count_of("tolaria.lane_refused", "counted") == 1);
   CHECK(counted.runner->figures().checks_failed == 1);
+}
+
+TEST_CASE("a package that does not load for a lack of memory is not called damaged") {
+  const LaneCase c = lane_cases().front();
+  const auto model = make_model(c);
+  lanes::GraphCapture capture("step", 0, [](const leyline::TelemetryEvent&) {});
+  const auto failure_of = [&](lanes::ExpectedLane (*make)(const lanes::LaneRequest&)) {
+    const lanes::LaneKind kind{kCounted, "counted", true, true, everywhere, "", make};
+    return lanes::make_lane(kind, {}, *model, make_batches(c, 1), {torch::kCPU, capture}).error();
+  };
+  const auto damaged = failure_of([](const auto&) -> lanes::ExpectedLane {
+    throw base::Error(base::ExitCode::kResources, "cannot load the compiled program: it is truncated");
+  });
+  CHECK(damaged.cause == lanes::LaneFailure::Cause::kPackage);
+  CHECK_FALSE(damaged.of_memory);
+  const auto too_large = failure_of([](const auto&) -> lanes::ExpectedLane {
+    throw base::Error(base::ExitCode::kResources, "cannot load the compiled program: not enough memory");
+  });
+  CHECK(too_large.cause == lanes::LaneFailure::Cause::kResources);
+  CHECK(too_large.of_memory);
 }
 
 }  // namespace esper::test::lane_kind_test

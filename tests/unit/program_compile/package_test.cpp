@@ -6,12 +6,15 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "support/faults/failing_allocator.h"
+#include "support/printed_errors.h"
 #include "unit/program_compile/worker_fixture.h"
 
 namespace esper::program::package_test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::Equals;
 using Catch::Matchers::MessageMatches;
 
 // As inputs_text() has it.
@@ -71,6 +74,27 @@ TEST_CASE("a package runs when all its files are gone, leaves none behind, and i
   CHECK(after_a_step(*loaded).allclose(torch::full({4}, 0.9)));
   CHECK(after_a_step(*other).allclose(torch::full({4}, 0.5)));
   CHECK(after_a_step(*with_kernel).allclose(torch::full({4}, 3.6)));
+}
+
+TEST_CASE("why a package fails is in the exception, in one line, and nothing of it is printed") {
+  Service service;
+  service.start();
+  auto request = Service::request(1);
+  for (auto at = request.source.find("(4,)"); at != std::string::npos; at = request.source.find("(4,)")) {
+    request.source.replace(at, 4, "(3,)");
+  }
+  request.key = cache_key({request.source, "", "", "", 1, "", ""});
+  const Package package(compiled(service, request).file.path(), inputs_of(request), c10::kCPU);
+  const std::vector<at::Tensor> inputs = {torch::ones({3}), torch::zeros({3})};
+  const test::PrintedErrors printed;
+  auto& memory = test::FailingAllocator::instance();
+  memory.fail_at(1);
+  CHECK_THROWS_MATCHES(package.run(inputs), std::runtime_error,
+                       MessageMatches(Equals("the compiled program failed: tried to allocate 12 bytes")));
+  CHECK(memory.fired());
+  CHECK(printed.text().empty());
+  package.run(inputs);
+  CHECK(inputs[1].allclose(torch::full({3}, 0.9)));
 }
 
 TEST_CASE("a file that is no package is refused in words") {
