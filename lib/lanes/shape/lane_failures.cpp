@@ -25,7 +25,7 @@ std::string LaneFailures::name_of(config::Lane kind) const {
 // The state may be partly written: the run ends with the error, and the next one does not use this program.
 void LaneFailures::report_failed_step(const Lane& lane, const std::string& reason) {
   ++figures_.quarantined;
-  services_.compile_service->cache().quarantine(lane.key(), program::EntryFault::kDamaged, reason);
+  services_.compile_service->cache().quarantine(lane.key(), program::EntryFault::kFailed, reason);
   services_.emit(
       event("tolaria.compile_runtime_fallback"_event, Level::kError, {{"error", "step failed"}, {"reason", reason}}));
 }
@@ -49,8 +49,8 @@ void LaneFailures::reject(config::Lane kind, const std::string& key, const Rejec
   services_.emit(std::move(refused));
   if (rejection.cause != Cause::kErred || key.empty()) return;
   ++figures_.quarantined;
-  // Only a wrong result is permanent; an exception may have been a lack of memory.
-  const auto fault = rejection.where ? program::EntryFault::kWrong : program::EntryFault::kDamaged;
+  // An exception may have been chance, a wrong result was not.
+  const auto fault = rejection.where ? program::EntryFault::kWrong : program::EntryFault::kFailed;
   services_.compile_service->cache().quarantine(key, fault, rejection.reason);
 }
 

@@ -37,7 +37,7 @@ base::Expected<CachedLane, LaneFailure> load_cached(const LaneContext& context, 
   if (!lane) {
     if (lane.error().cause == LaneFailure::Cause::kPackage) {
       ++context.figures.quarantined;
-      compile_service.cache().quarantine(key, program::EntryFault::kDamaged, lane.error().reason);
+      compile_service.cache().quarantine(key, program::EntryFault::kFailed, lane.error().reason);
     }
     failures.report_unusable(lane.error().reason);
     return base::failure(lane.error());

@@ -204,7 +204,9 @@ InsertOutcome PackageCache::publish_entry(const std::string& key, const PackageF
 }
 
 void PackageCache::reject(const std::string& key, EntryFault fault, const std::string& reason) {
-  move_to_quarantine(rejected_, entry_path(key), clock_.wall(), fault, reason);
+  const bool again = fault == EntryFault::kFailed && quarantine_reason(key, EntryFault::kFailed);
+  move_to_quarantine(rejected_, entry_path(key), clock_.wall(), again ? EntryFault::kWrong : fault,
+                     (again ? "it was compiled again and failed again: " : "") + reason);
 }
 
 bool PackageCache::quarantine(const std::string& key, EntryFault fault, const std::string& reason) {

@@ -74,8 +74,9 @@ class PackageCache {
   InsertOutcome insert(const std::string& key, const std::string& path, const PackageFacts& facts);
 
   // Rejects the entry, so that it is not found again until it was compiled again, and keeps the reason, also where
-  // another run evicted the entry meanwhile. Best effort: a cache that cannot be written to keeps it, and the caller
-  // must not use it either way. Returns whether it is away.
+  // another run evicted the entry meanwhile. One that failed before, and whose reason is still there, is kWrong: each
+  // compilation takes its time, and another one would end alike. Best effort: a cache that cannot be written to keeps
+  // it, and the caller must not use it either way. Returns whether it is away.
   bool quarantine(const std::string& key, EntryFault fault, const std::string& reason);
 
   // The reason given last for this key, if it is still in quarantine for that.

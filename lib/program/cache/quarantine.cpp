@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <array>
 #include <filesystem>
 #include <vector>
 
@@ -15,7 +16,10 @@ using base::PathKind;
 
 constexpr std::uint64_t kMaxReasonBytes = 1u << 20;
 
-const char* ending_of(EntryFault fault) { return fault == EntryFault::kWrong ? ".wrong" : ".damaged"; }
+const char* ending_of(EntryFault fault) {
+  constexpr std::array kEndings = {".damaged", ".failed", ".wrong"};  // in the order of EntryFault
+  return kEndings.at(static_cast<std::size_t>(fault));
+}
 
 // Sorts by time as text.
 std::string quarantine_name(base::Duration wall, const std::string& key) {

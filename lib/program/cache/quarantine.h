@@ -2,7 +2,7 @@
 // The folder of a cache where rejected entries go, with the reasons. Who changes it holds the cache's lock.
 //
 //   FOLDER/TIME-KEY           a rejected entry
-//   FOLDER/TIME-KEY.damaged   the reason; or .wrong
+//   FOLDER/TIME-KEY.damaged   the reason; or .failed, or .wrong
 
 #include <cstdint>
 #include <optional>
@@ -14,8 +14,9 @@
 namespace esper::program {
 
 enum class EntryFault {
-  kDamaged,  // it differs from what was compiled, or does not load: compiling again may help
-  kWrong,    // its results differ from the program's: compiling again would not help
+  kDamaged,  // it differs from what was compiled: compiling again helps
+  kFailed,   // as it was compiled, it does not load or does not run: compiling again may help
+  kWrong,    // its results differ from the program's, or it failed for a second time: compiling again would not help
 };
 
 struct Quarantine {

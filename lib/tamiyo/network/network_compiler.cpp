@@ -88,7 +88,7 @@ bool NetworkCompiler::put_in_place(PolicyNetwork& network, const Pending& pendin
     package = std::make_shared<program::Package>(cached->file.path(), program::inputs_text(padded.program()),
                                                  network.weights().device());
   } catch (const base::Error& error) {
-    service_->cache().quarantine(pending.key, program::EntryFault::kDamaged, error.what());
+    service_->cache().quarantine(pending.key, program::EntryFault::kFailed, error.what());
     fall_back("load_error", error.what());
     return true;
   }

@@ -5,7 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <vector>
 
-#include "unit/lanes/lane_parts.h"
+#include "unit/lanes/compiling_step.h"
 
 namespace esper::test::journal_follower_test {
 
@@ -107,6 +107,29 @@ TEST_CASE("a shape that cannot follow any further begins anew, without the progr
   CHECK(it.shape().is(StateId::kWarmUp));
   CHECK_FALSE(it.shape().incumbent);
   CHECK_FALSE(it.follows(1));
+}
+
+TEST_CASE("a program that was found to be wrong is not compiled again for the sake of a journal, and why is reported") {
+  CompilingStep it;
+  it.config.lane = Lane::kCompiled;
+  const auto batch = make_batches(it.c, 1);
+  const std::string key = it.variant(it.service.recipes(it.recorded).front()).key;
+  it.service.cache().quarantine(key, program::EntryFault::kWrong, "it differs from eager");
+  lanes::LaneFailures failures{it.services, it.figures};
+  lanes::StepTally tally;
+  lanes::ShapeMachine machine{it.context, failures, tally, lanes::ShapeMachine::Adoption::kOnAgreement};
+  lanes::ShapeSet shapes;
+  lanes::StepShape& shape = shapes.add(it.model->network.structure_version(), batch);
+  lanes::LaneLog log;
+  log.add(shape.name, {0, key});
+  lanes::BitsJournal journal(log, nullptr);
+  lanes::JournalFollower follower{it.context, shapes, failures, it.queue, journal, machine};
+  shape.enter(lanes::ShapeEvent::kFollow, lanes::Following{});
+  CHECK(follower.step(shape, batch, 0) == Outcome::kCannotRepeat);
+  CHECK(it.reported("tolaria.compile_started", "key").empty());
+  CHECK(it.reported("tolaria.lane_refused", "reason") ==
+        std::vector<std::string>{"this resumed run cannot repeat its steps to the bit: the compiled program " + key +
+                                 " was quarantined: it differs from eager"});
 }
 
 }  // namespace esper::test::journal_follower_test

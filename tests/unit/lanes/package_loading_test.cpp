@@ -1,10 +1,13 @@
 #include "lanes/shape/package_loading.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
+#include "lanes/shape/recipe_search.h"
 #include "support/environment_variable.h"
 #include "support/models/lane_cases.h"
 #include "support/temporary_folder.h"
+#include "unit/lanes/compiling_step.h"
 
 namespace esper::test::package_loading_test {
 
@@ -38,6 +41,29 @@ TEST_CASE("a package that the cache lost is reported, and one that was never com
   }
   CHECK(events.front().description == "tolaria.compile_runtime_fallback");
   CHECK(events.front().attributes.at("error").find("step.compile.cache_limit_mb") != std::string::npos);
+}
+
+TEST_CASE("a package that does not load is compiled again once, and not a second time") {
+  CompilingStep it;
+  lanes::StepShape shape;
+  shape.program = it.recorded;
+  const auto batch = make_batches(it.c, 1);
+  lanes::LaneFailures failures(it.services, it.figures);
+  const lanes::Variant variant = it.variant(it.service.recipes(it.recorded).front());
+  const auto is_wanted = [&] {
+    shape.search.wanted.clear();
+    list_variants(it.context, shape);
+    return std::ranges::any_of(shape.search.wanted, [&](const auto& one) { return one.key == variant.key; });
+  };
+  for (const bool again : {true, false}) {
+    it.stock(variant.key);  // it is no package
+    const auto loaded = load_cached(it.context, failures, it.recorded, variant.key, batch, Absence::kLoss);
+    REQUIRE_FALSE(loaded);
+    CHECK(loaded.error().cause == lanes::LaneFailure::Cause::kPackage);
+    CHECK(is_wanted() == again);
+  }
+  CHECK(it.figures.quarantined == 2);
+  CHECK(it.reported("tolaria.compile_runtime_fallback", "error").size() == 2);
 }
 
 }  // namespace esper::test::package_loading_test

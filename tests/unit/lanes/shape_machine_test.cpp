@@ -42,6 +42,7 @@ TEST_CASE("a compiled program whose step fails is quarantined, and the event has
   CHECK(it.reported("tolaria.compile_runtime_fallback", "reason") == Texts{"an index is out of range"});
   CHECK(it.figures.quarantined == 1);
   CHECK_FALSE(it.is_in_cache());
+  CHECK(it.service.cache().quarantine_reason(it.key, program::EntryFault::kFailed) == "an index is out of range");
 }
 
 TEST_CASE("a lack of memory in a compiled step is not the program's fault") {

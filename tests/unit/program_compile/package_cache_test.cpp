@@ -186,6 +186,25 @@ TEST_CASE("an entry under another's name is not offered") {
   CHECK(memory.has(1));
 }
 
+TEST_CASE("a package that was compiled again and fails again is wrong; damage never makes it so") {
+  MemoryCache memory;
+  const auto fail = [&](int n, EntryFault fault) {
+    REQUIRE_FALSE(memory.insert(n, "the package").failure);
+    CHECK(memory.cache.quarantine(key_of(n), fault, "it does not load"));
+    CHECK_FALSE(memory.has(n));
+  };
+  for (int times = 0; times < 3; ++times) fail(1, EntryFault::kDamaged);
+  fail(1, EntryFault::kFailed);
+  fail(1, EntryFault::kDamaged);
+  fail(2, EntryFault::kFailed);
+  CHECK(memory.cache.quarantine_reason(key_of(1), EntryFault::kFailed) == "it does not load");
+  CHECK_FALSE(memory.cache.quarantine_reason(key_of(1), EntryFault::kWrong));
+  fail(1, EntryFault::kFailed);
+  CHECK(memory.cache.quarantine_reason(key_of(1), EntryFault::kWrong) ==
+        "it was compiled again and failed again: it does not load");
+  CHECK_FALSE(memory.cache.quarantine_reason(key_of(2), EntryFault::kWrong));
+}
+
 TEST_CASE("quarantine keeps the reason and is bounded") {
   MemoryCache memory(1 << 20, 5000);
   for (int n = 0; n < 20; ++n) {
