@@ -123,7 +123,7 @@ TEST_CASE("a program that was found to be wrong is not compiled again for the sa
   lanes::LaneLog log;
   log.add(shape.name, {0, key});
   lanes::BitsJournal journal(log, nullptr);
-  lanes::JournalFollower follower{it.context, shapes, failures, it.queue, journal, machine};
+  lanes::JournalFollower follower{it.context, shapes, failures, it.queue, journal, machine, tally};
   shape.enter(lanes::ShapeEvent::kFollow, lanes::Following{});
   CHECK(follower.step(shape, batch, 0) == Outcome::kCannotRepeat);
   CHECK(it.reported("tolaria.compile_started", "key").empty());
