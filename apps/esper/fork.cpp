@@ -7,6 +7,7 @@
 #include "esper/front.h"
 #include "esper/permitted_changes.h"
 #include "esper/run_options.h"
+#include "esper/version.h"
 
 namespace esper {
 namespace {

@@ -58,14 +58,6 @@ void add_telemetry_diff(CLI::App& telemetry, Front& front);
 // The whole command line, without what it does.
 void build_front(Front& front);
 
-// Build facts, for `esper --version`.
-int print_version(bool json);
-// The commit that was built.
-std::string build_commit();
-// "1.0.0 (commit 0123456)", for what names the program that made it.
-std::string build_name();
-bool has_cuda_side();
-
 // A subcommand with an example in its help.
 CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& help, const std::string& example);
 

@@ -17,6 +17,7 @@
 #include "esper/command_line.h"
 #include "esper/front.h"
 #include "esper/output.h"
+#include "esper/version.h"
 #include "jobs/process/shim.h"
 
 namespace esper {

@@ -1,8 +1,9 @@
+#include "esper/version.h"
+
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "build_commit.h"
-#include "esper/front.h"
 #include "esper/output.h"
 
 namespace esper {

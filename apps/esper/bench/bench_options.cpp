@@ -14,6 +14,7 @@
 #include "esper/bench/scenarios.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
+#include "esper/version.h"
 
 namespace esper {
 namespace {

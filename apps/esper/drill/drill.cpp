@@ -21,6 +21,7 @@
 #include "esper/front.h"
 #include "esper/own_program.h"
 #include "esper/run_options.h"
+#include "esper/version.h"
 
 namespace esper {
 namespace {

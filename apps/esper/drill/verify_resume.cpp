@@ -19,6 +19,7 @@
 #include "esper/own_program.h"
 #include "esper/queue/daemon_client.h"
 #include "esper/run_options.h"
+#include "esper/version.h"
 #include "runs/find_runs.h"
 
 namespace esper {

@@ -10,6 +10,7 @@
 #include "esper/engine_loader.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
+#include "esper/version.h"
 
 namespace esper {
 namespace {

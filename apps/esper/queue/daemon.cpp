@@ -17,6 +17,7 @@
 #include "esper/queue/daemon_client.h"
 #include "esper/queue/job_commands.h"
 #include "esper/run_options.h"
+#include "esper/version.h"
 
 namespace esper {
 namespace {

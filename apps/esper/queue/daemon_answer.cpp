@@ -6,7 +6,7 @@
 
 #include "base/text/json_fields.h"
 #include "base/text/printable.h"
-#include "esper/front.h"
+#include "esper/version.h"
 #include "http/client.h"
 
 namespace esper {

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/text/problem.h"
 #include "esper/bench/scenarios.h"
-#include "esper/front.h"
+#include "esper/version.h"
 
 namespace esper {
 
