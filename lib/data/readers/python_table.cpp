@@ -24,7 +24,7 @@ namespace esper::data {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::chrono::seconds kLongestSilence{300}, kLongestEnd{5};
+constexpr std::chrono::seconds kLongestBridgeSilence{300}, kLongestBridgeEnd{5};
 // What the bridge writes before and behind the text, or instead of its end.
 constexpr char kBegin[] = "ok\n", kEnd[] = "end of the table\n", kProblem[] = "error: ";
 
@@ -58,22 +58,22 @@ class Bridge {
     }
   }
   ~Bridge() {
-    if (child_ >= 0) base::end_group(child_, kLongestEnd);
+    if (child_ >= 0) base::end_group(child_, kLongestBridgeEnd);
   }
   Bridge(const Bridge&) = delete;
   Bridge& operator=(const Bridge&) = delete;
 
   Bytes read() {
     const auto usable = usable_memory(options_);
-    constexpr std::size_t kBlock = 1 << 20;
+    constexpr std::size_t kMostRead = 1 << 20;
     Bytes text;
     for (std::size_t size = 0;;) {
       // A vector that grows has its old memory beside the new one.
       if (static_cast<std::int64_t>(3 * size) > usable.bytes) {
         fail_memory(path_, "its rows as text", "more than " + base::mebibytes(usable.bytes), usable);
       }
-      text.resize(size + kBlock);
-      const auto got = read_some(text.data() + size, kBlock);
+      text.resize(size + kMostRead);
+      const auto got = read_some(text.data() + size, kMostRead);
       size += got;
       text.resize(size);
       if (got == 0) break;
@@ -87,7 +87,7 @@ class Bridge {
   std::size_t read_some(std::uint8_t* into, std::size_t most) const {
     for (;;) {
       pollfd ready{text_.number(), POLLIN, 0};
-      const int events = ::poll(&ready, 1, static_cast<int>(std::chrono::milliseconds(kLongestSilence).count()));
+      const int events = ::poll(&ready, 1, static_cast<int>(std::chrono::milliseconds(kLongestBridgeSilence).count()));
       if (events < 0 && errno == EINTR) continue;
       if (events <= 0) fail("the Python that reads it says nothing any more");
       const auto got = ::read(text_.number(), into, most);
