@@ -3,16 +3,18 @@
 
 SCENARIOS=(reference mlp mlp_wide cnn transformer)
 PRECISIONS=(fp32 bf16 fp16)
-GPU_PROGRAMS=(gpu_device gpu_program gpu_data gpu_lanes gpu_tamiyo gpu_tolaria)
+# Of the program gpu_tests: each room, and the file of its tests (tests/gpu/CMakeLists.txt).
+GPU_TESTS=(device:module_test program:capture_gpu_test data:loader_gpu_test lanes:lane_gpu_test tamiyo:policy_network_gpu_test
+  tolaria:source_timer_gpu_test)
 
 items_of_test() {
-  local program case cases
+  local entry case cases tests=("$BIN/gpu_tests" --filenames-as-tags --durations yes)
   item doctor 60 "$BIN/esper" doctor
-  for program in "${GPU_PROGRAMS[@]}"; do item "$program" 400 "$BIN/$program" --durations yes; done
+  for entry in "${GPU_TESTS[@]}"; do item "gpu_${entry%:*}" 400 "${tests[@]}" "[#${entry#*:}]"; done
   # Minutes of compiling: one item for each test case.
-  mapfile -t cases < <("$BIN/gpu_compiled" --list-tests --verbosity quiet)
-  ((${#cases[@]})) || die 1 "gpu_compiled does not start here"
-  for case in "${!cases[@]}"; do item "gpu_compiled-$((case + 1))" 400 "$BIN/gpu_compiled" --durations yes "${cases[case]//,/\\,}"; done
+  mapfile -t cases < <("${tests[@]}" "[#compiled_gpu_test]" --list-tests --verbosity quiet)
+  ((${#cases[@]})) || die 1 "gpu_tests does not start here"
+  for case in "${!cases[@]}"; do item "gpu_compiled-$((case + 1))" 400 "${tests[@]}" "${cases[case]//,/\\,}"; done
 }
 
 # Under a sanitizer a kernel takes some fifty times as long: of the lanes, tests of few steps that take every path. racecheck
@@ -20,11 +22,11 @@ items_of_test() {
 FEW_STEPS="on a card an fp16 step*,on a card the steps of a growing*"
 
 items_of_sanitize() {
-  local sanitizer=(compute-sanitizer --error-exitcode 9)
-  item memcheck-gpu_device 280 "${sanitizer[@]}" --tool memcheck "$BIN/gpu_device"
-  item memcheck-gpu_lanes 400 "${sanitizer[@]}" --tool memcheck "$BIN/gpu_lanes" "$FEW_STEPS,on a card a graph draws*,on a card averages*"
-  item racecheck-gpu_device 280 "${sanitizer[@]}" --tool racecheck "$BIN/gpu_device"
-  item racecheck-gpu_lanes 400 "${sanitizer[@]}" --tool racecheck "$BIN/gpu_lanes" "$FEW_STEPS"
+  local sanitizer=(compute-sanitizer --error-exitcode 9) device=("$BIN/gpu_tests" --filenames-as-tags "[#module_test]")
+  item memcheck-gpu_device 280 "${sanitizer[@]}" --tool memcheck "${device[@]}"
+  item memcheck-gpu_lanes 400 "${sanitizer[@]}" --tool memcheck "$BIN/gpu_tests" "$FEW_STEPS,on a card a graph draws*,on a card averages*"
+  item racecheck-gpu_device 280 "${sanitizer[@]}" --tool racecheck "${device[@]}"
+  item racecheck-gpu_lanes 400 "${sanitizer[@]}" --tool racecheck "$BIN/gpu_tests" "$FEW_STEPS"
 }
 
 # train_in LANE NAME FILE FIELD...: a short run that must take steps in that lane, without any fallback. LANE any: whatever auto takes.

@@ -2,7 +2,7 @@
 # For scripts/gpu_check: .gpu/pack.tar.gz with binaries for a machine that cannot build, and how they are started there.
 
 PACK=$ROOT/.gpu/pack.tar.gz
-PROGRAMS=(esper "${GPU_PROGRAMS[@]}" gpu_compiled)
+PROGRAMS=(esper gpu_tests)
 LIBRARIES=(libesper_engine.so libesper_cuda.so libesper_counters.so)
 
 # Libraries that a program needs and that are neither the C library's nor the compiler's nor torch's: the other machine has those,

@@ -158,10 +158,10 @@ function(esper_test_support name)
   target_precompile_headers(${name} REUSE_FROM esper_plain_pch)
 endfunction()
 
-# esper_test(unit_kasmina [TORCH] LABEL unit [UNIT 8] SOURCES ... DEPS kasmina leyline): one Catch2 program, one ctest entry.
+# esper_test_program(integration_run [TORCH] [UNIT 8] [SOURCES ...] DEPS base leyline [LIBS ...]): one Catch2 program.
 # Each file has a namespace of its own, named after it: UNIT of them are compiled at once.
-function(esper_test name)
-  cmake_parse_arguments(ARG "TORCH" "LABEL;UNIT" "SOURCES;DEPS;LIBS;ARGS" ${ARGN})
+function(esper_test_program name)
+  cmake_parse_arguments(ARG "TORCH" "UNIT" "SOURCES;DEPS;LIBS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   if(NOT ARG_UNIT)
     set(ARG_UNIT 8)
@@ -176,13 +176,39 @@ function(esper_test name)
   else()
     esper_program_with_pch(${name} esper_plain_pch)
   endif()
-  add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS} --min-duration 5)
+endfunction()
+
+# esper_test_entry(unit_kasmina PROGRAM LABEL [ARGUMENT...]): the ctest entry that runs the program so.
+function(esper_test_entry name program label)
+  add_test(NAME ${name} COMMAND ${program} ${ARGN} --min-duration 5)
   # Only what hangs takes so long: the slowest takes a tenth of it on an idle machine, and machines may be busy.
-  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 2400
+  set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT 2400
     ENVIRONMENT "OMP_WAIT_POLICY=PASSIVE;ESPER_CACHE=${PROJECT_BINARY_DIR}/test-cache;XDG_STATE_HOME=${PROJECT_BINARY_DIR}/test-state")
-  if(ARG_LABEL STREQUAL gpu)
+  if(label STREQUAL gpu)
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 4)  # Catch2's, where every test case was skipped
   endif()
+endfunction()
+
+# esper_test(unit_kasmina [TORCH] LABEL unit [UNIT 8] SOURCES ... DEPS kasmina leyline): one program, one ctest entry.
+function(esper_test name)
+  cmake_parse_arguments(ARG "" "LABEL" "" ${ARGN})
+  esper_test_program(${name} ${ARG_UNPARSED_ARGUMENTS})
+  esper_test_entry(${name} ${name} ${ARG_LABEL})
+endfunction()
+
+# esper_test_part(integration_run_fork integration_run LABEL integration SOURCES fork_test.cpp ...): adds files to a program, and a
+# ctest entry for their cases alone. Cores share such entries, and what the files include is compiled for all of them at once.
+function(esper_test_part name program)
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES" ${ARGN})
+  target_sources(${program} PRIVATE ${ARG_SOURCES})
+  set(cases "")
+  foreach(source IN LISTS ARG_SOURCES)
+    get_filename_component(file ${source} NAME_WE)
+    string(APPEND cases "[#${file}],")
+  endforeach()
+  esper_test_entry(${name} ${program} ${ARG_LABEL} --filenames-as-tags ${cases} --warn UnmatchedTestSpec)
+  add_custom_target(${name})  # built by the entry's name, too
+  add_dependencies(${name} ${program})
 endfunction()
 
 # esper_bench(bench_step_overhead [TORCH] SOURCES ... DEPS tolaria): one program, optimized as the build type says, that

@@ -139,3 +139,12 @@ ends 1 "" bash -c "$(sourced "$measured")"
 printf '#!/bin/bash\necho whole' >"$STUBS/esper"
 ends 0 "" bash -c "$(sourced "$measured")"
 [[ $(cat "$work/mlp-cuda-fp32.json") == whole ]] || failed "the report is not kept"
+
+# On a GPU the tests of each file of gpu_tests are started, and those that compile one by one.
+printf '#!/bin/bash\necho "$*" >>"$STUBS/started"; [[ $* != *--list-tests* ]] || printf "one\\\\na, b\\\\n"' >"$STUBS/gpu_tests"
+chmod +x "$STUBS/gpu_tests"
+ends 0 "" bash -c "$(sourced 'BIN=$STUBS; item() { shift 2; "$@"; }; items_of_test')"
+grep -qF 'a\, b' "$STUBS/started" || failed "starts not each case that compiles: $(cat "$STUBS/started")"
+started=$(grep -o '\[#[a-z_]*\]' "$STUBS/started" | sort)
+files=$(grep -o '[a-z_]*_test\.cpp' "$source_folder/tests/gpu/CMakeLists.txt" | sed 's/\(.*\)\.cpp/[#\1]/' | sort)
+[[ $started == "$files" ]] || failed "starts the tests of other files than tests/gpu/CMakeLists.txt names: $started"

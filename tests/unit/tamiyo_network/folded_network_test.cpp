@@ -19,7 +19,7 @@ double error_of(const GraphShape& shape, std::uint64_t seed) {
   const auto folded = network.run(graph);
   INFO(folded.error_or(""));
   REQUIRE(folded);
-  return test::largest_difference(*folded, to_outputs(run_unfolded(test::shared_weights(), graph).heads));
+  return test::largest_output_difference(*folded, to_outputs(run_unfolded(test::shared_weights(), graph).heads));
 }
 
 constexpr double kTolerance = 1e-5;

@@ -13,7 +13,7 @@ namespace esper::test {
 using tamiyo::flat;
 
 // Infinite where they have different numbers of nodes, or something is not a number.
-inline double largest_difference(const tamiyo::PolicyOutputs& a, const tamiyo::PolicyOutputs& b) {
+inline double largest_output_difference(const tamiyo::PolicyOutputs& a, const tamiyo::PolicyOutputs& b) {
   const std::vector<float> left = flat(a), right = flat(b);
   if (left.size() != right.size()) return INFINITY;
   double largest = 0;
