@@ -38,7 +38,7 @@ int status_of(const base::Error& error) {
   if (error.code() == ExitCode::kResources) {
     const auto* failed = dynamic_cast<const base::IoError*>(&error);
     const int number = failed != nullptr ? failed->error_number() : 0;
-    return number == ENOSPC || number == EDQUOT ? 507 : 500;  // EFBIG is also that of a file that is too large to read
+    return number == ENOSPC || number == EDQUOT ? 507 : 500;
   }
   return error.code() == ExitCode::kTryAgain ? 503 : 409;
 }

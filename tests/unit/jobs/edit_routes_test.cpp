@@ -1,11 +1,12 @@
 #include "jobs/api/edit_routes.h"
 
+#include <sys/resource.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 #include <fstream>
 
-#include "config/yaml/yaml_document.h"
 #include "storage/real_file_system.h"
 #include "support/queue_routes.h"
 
@@ -294,11 +295,15 @@ TEST_CASE("a change of a live run that cannot be written to the audit log is not
 TEST_CASE("an input/output error that is no lack of room is no 507") {
   Routes routes;
   const std::string run = routes.live_run();
-  std::filesystem::resize_file(run + "/config.yaml", config::YamlLimits::kBytes + 2);
+  rlimit files{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &files) == 0);
+  const rlimit none{0, files.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
   const auto refused = routes.set_rate("0.0125");
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &files) == 0);
   CAPTURE(refused.body);
   CHECK(refused.status == 500);
-  CHECK_THAT(refused.body, ContainsSubstring("config.yaml"));
+  CHECK_THAT(refused.body, ContainsSubstring("Too many open files"));
   CHECK(routes.audited_settings().empty());
 }
 
