@@ -208,12 +208,12 @@ std::optional<Lane> CandidateSearch::take_shared(StepShape& shape, Batch microba
   return lane;
 }
 
-// Steps of the same program may have been found to differ from eager's while it was compiled.
+// The same program may have been found to be wrong, or to fail, while it was compiled.
 std::optional<Lane> CandidateSearch::load(StepShape& shape, const Variant& variant, Batch microbatches,
                                           Absence absence) {
   program::PackageCache& cache = context_.services.compile_service->cache();
-  if (const auto wrong = cache.quarantine_reason(variant.key, program::EntryFault::kWrong)) {
-    failures_.report_not_tried(config::Lane::kCompiled, "it was found to be wrong while it was compiled: " + *wrong);
+  if (const auto reason = cache.why_unusable(variant.key)) {
+    failures_.report_not_tried(config::Lane::kCompiled, "it was quarantined while it was compiled: " + *reason);
     return std::nullopt;
   }
   auto cached = load_cached(context_, failures_, shape.to_compile(), variant.key, microbatches, absence);

@@ -61,12 +61,12 @@ base::Expected<Lane> JournalFollower::lane_of(StepShape& shape, const std::strin
     shape.program = std::move(*recorded);
   }
   program::CompileService& compile_service = *context_.services.compile_service;
-  const auto wrong = compile_service.cache().quarantine_reason(key, program::EntryFault::kWrong);
-  if (context_.config.lane == config::Lane::kCompiled && !wrong && !compile_service.cache().find(key)) {
+  const auto unusable = compile_service.cache().why_unusable(key);
+  if (context_.config.lane == config::Lane::kCompiled && !unusable && !compile_service.cache().find(key)) {
     compile_again(shape, key, microbatches);
   }
   const auto cached = compile_service.cache().find(key);
-  if (!cached && wrong) return base::failure("the compiled program " + key + " was quarantined: " + *wrong);
+  if (!cached && unusable) return base::failure("the compiled program " + key + " was quarantined: " + *unusable);
   if (!cached) return base::failure("the cache no longer has the compiled program " + key);
   const auto is_its_own = [&] { return compile_service.key(shape.to_compile(), cached->facts.recipe) == key; };
   if (!is_its_own()) groups_.join(shape, microbatches);  // it may be a program for all batch sizes

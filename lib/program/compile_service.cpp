@@ -80,7 +80,7 @@ std::string CompileService::key(const SymbolicProgram& program, const std::strin
 
 std::vector<std::string> CompileService::recipes(const SymbolicProgram& program) {
   const auto choice = cache_->choices().recall(key(program, ""));
-  if (choice && !cache_->quarantine_reason(key(program, choice->recipe), EntryFault::kWrong)) return {choice->recipe};
+  if (choice && !cache_->why_unusable(key(program, choice->recipe))) return {choice->recipe};
   return promising_recipes(program.program, settings_.device, instruction_set_);
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "lanes/shape/compile_cost.h"
@@ -21,18 +20,14 @@ using namespace leyline::literals;
 
 std::string whole(double value) { return std::to_string(static_cast<std::int64_t>(value)); }
 
-std::optional<std::string> why_wrong(program::CompileService& compile_service, const std::string& key) {
-  return compile_service.cache().quarantine_reason(key, program::EntryFault::kWrong);
-}
-
 // After every lowering was tried, the fastest of those that reached a trial is compiled with full effort, unless it
-// already was. One whose steps were found to differ from eager's since then is none of them.
+// already was. One that was quarantined since then, and is not to be compiled again, is none of them.
 void choose_recipe(const LaneContext& context, StepShape& shape) {
   LaneSearch& search = shape.search;
   program::CompileService& compile_service = *context.services.compile_service;
   const program::SymbolicProgram program = shape.to_compile();
   std::erase_if(search.recipe_us, [&](const auto& measured) {
-    return why_wrong(compile_service, compile_service.key(program, measured.first)).has_value();
+    return compile_service.cache().why_unusable(compile_service.key(program, measured.first)).has_value();
   });
   if (search.recipe_us.empty()) return;
   const auto winner = std::ranges::min_element(search.recipe_us, {}, [](const auto& item) { return item.second; });
@@ -52,7 +47,7 @@ std::string list_variants(const LaneContext& context, StepShape& shape) {
   program::CompileService& compile_service = *context.services.compile_service;
   for (const std::string& recipe : compile_service.recipes(program)) {
     const std::string key = compile_service.key(program, recipe);
-    if (const auto reason = why_wrong(compile_service, key)) {
+    if (const auto reason = compile_service.cache().why_unusable(key)) {
       wrong = *reason;
     } else {
       shape.search.wanted.push_back({recipe, first_effort, key});

@@ -186,7 +186,7 @@ void DryRun::choose_variant(KnownStep& step) const {
   program::CompileService& compile_service = *context_.services.compile_service;
   for (const std::string& recipe : compile_service.recipes(program)) {
     const std::string key = compile_service.key(program, recipe);
-    if (compile_service.cache().quarantine_reason(key, program::EntryFault::kWrong)) continue;
+    if (compile_service.cache().why_unusable(key)) continue;
     if (step.variant.key.empty() || recipe == like_.recipe) step.variant = {recipe, program::CompileEffort::kFull, key};
   }
 }

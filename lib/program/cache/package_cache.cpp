@@ -17,6 +17,8 @@ using base::IoError;
 using base::PathKind;
 
 constexpr std::uint64_t kMaxEntryBytes = 4ull << 30;
+// Why two packages failed may lie outside of them, and be mended: a library that the machine lacked, for one.
+constexpr base::Duration kFailureHolds = std::chrono::hours(24);
 
 // Not there, as opposed to there and unreadable.
 bool is_absent(const IoError& error) { return error.error_number() == ENOENT || error.error_number() == ENOTDIR; }
@@ -203,10 +205,18 @@ InsertOutcome PackageCache::publish_entry(const std::string& key, const PackageF
   return {};
 }
 
+// Several processes may fail with one package, which the first of them moves away: that is one failure.
 void PackageCache::reject(const std::string& key, EntryFault fault, const std::string& reason) {
-  const bool again = fault == EntryFault::kFailed && quarantine_reason(key, EntryFault::kFailed);
-  move_to_quarantine(rejected_, entry_path(key), clock_.wall(), again ? EntryFault::kWrong : fault,
+  const bool again = fault == EntryFault::kFailed && quarantine_reason(key, EntryFault::kFailed) &&
+                     file_system_.kind_of(entry_path(key)) != PathKind::kNothing;
+  move_to_quarantine(rejected_, entry_path(key), clock_.wall(), again ? EntryFault::kFailedAgain : fault,
                      (again ? "it was compiled again and failed again: " : "") + reason);
+}
+
+std::optional<std::string> PackageCache::why_unusable(const std::string& key) {
+  if (auto wrong = quarantine_reason(key, EntryFault::kWrong)) return wrong;
+  const base::Duration since = std::max(clock_.wall() - kFailureHolds, base::Duration(0));
+  return reason_in_quarantine(rejected_, key, EntryFault::kFailedAgain, since);
 }
 
 bool PackageCache::quarantine(const std::string& key, EntryFault fault, const std::string& reason) {

@@ -74,10 +74,14 @@ class PackageCache {
   InsertOutcome insert(const std::string& key, const std::string& path, const PackageFacts& facts);
 
   // Rejects the entry, so that it is not found again until it was compiled again, and keeps the reason, also where
-  // another run evicted the entry meanwhile. One that failed before, and whose reason is still there, is kWrong: each
-  // compilation takes its time, and another one would end alike. Best effort: a cache that cannot be written to keeps
-  // it, and the caller must not use it either way. Returns whether it is away.
+  // another run evicted the entry meanwhile. kFailed becomes kFailedAgain where an earlier one's reason is still there
+  // and the entry was compiled since. Best effort: a cache that cannot be written to keeps it, and the caller must not
+  // use it either way. Returns whether it is away.
   bool quarantine(const std::string& key, EntryFault fault, const std::string& reason);
+
+  // Why no package of this key is to be used, or compiled again: one was wrong, or failed again in the last 24 hours.
+  // Empty: there is no such reason in quarantine.
+  std::optional<std::string> why_unusable(const std::string& key);
 
   // The reason given last for this key, if it is still in quarantine for that.
   std::optional<std::string> quarantine_reason(const std::string& key, EntryFault fault) {

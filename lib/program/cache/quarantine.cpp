@@ -17,7 +17,7 @@ using base::PathKind;
 constexpr std::uint64_t kMaxReasonBytes = 1u << 20;
 
 const char* ending_of(EntryFault fault) {
-  constexpr std::array kEndings = {".damaged", ".failed", ".wrong"};  // in the order of EntryFault
+  constexpr std::array kEndings = {".damaged", ".failed", ".failed_again", ".wrong"};  // in the order of EntryFault
   return kEndings.at(static_cast<std::size_t>(fault));
 }
 
@@ -58,13 +58,13 @@ void move_to_quarantine(const Quarantine& quarantine, const std::string& entry, 
   remove_oldest(quarantine);
 }
 
-std::optional<std::string> reason_in_quarantine(const Quarantine& quarantine, const std::string& key,
-                                                EntryFault fault) {
-  const std::string ending = "-" + key + ending_of(fault);
+std::optional<std::string> reason_in_quarantine(const Quarantine& quarantine, const std::string& key, EntryFault fault,
+                                                base::Duration since) {
+  const std::string ending = "-" + key + ending_of(fault), earliest = quarantine_name(since, "");
   std::optional<std::string> reason;
   try {
     for (const auto& entry : quarantine.files.list(quarantine.folder)) {
-      if (!entry.name.ends_with(ending)) continue;
+      if (!entry.name.ends_with(ending) || entry.name < earliest) continue;
       const std::string path = quarantine.folder + "/" + entry.name;
       reason = storage::text_of(storage::read_file(quarantine.files, path, kMaxReasonBytes));
       while (!reason->empty() && reason->back() == '\n') reason->pop_back();

@@ -2,7 +2,7 @@
 // The folder of a cache where rejected entries go, with the reasons. Who changes it holds the cache's lock.
 //
 //   FOLDER/TIME-KEY           a rejected entry
-//   FOLDER/TIME-KEY.damaged   the reason; or .failed, or .wrong
+//   FOLDER/TIME-KEY.damaged   the reason; or .failed, .failed_again, .wrong
 
 #include <cstdint>
 #include <optional>
@@ -14,9 +14,10 @@
 namespace esper::program {
 
 enum class EntryFault {
-  kDamaged,  // it differs from what was compiled: compiling again helps
-  kFailed,   // as it was compiled, it does not load or does not run: compiling again may help
-  kWrong,    // its results differ from the program's, or it failed for a second time: compiling again would not help
+  kDamaged,      // it differs from what was compiled: compiling again helps
+  kFailed,       // as it was compiled, it does not load or does not run: compiling again may help
+  kFailedAgain,  // it was compiled again after that, and failed: another one would end alike, while the cause lasts
+  kWrong,        // its results differ from the program's: compiling again would not help
 };
 
 struct Quarantine {
@@ -29,7 +30,8 @@ struct Quarantine {
 void move_to_quarantine(const Quarantine& quarantine, const std::string& entry, base::Duration wall, EntryFault fault,
                         const std::string& reason);
 
-// The newest one of that key. Nothing also where it cannot be read.
-std::optional<std::string> reason_in_quarantine(const Quarantine& quarantine, const std::string& key, EntryFault fault);
+// The newest one of that key, if it was given at `since` (wall time) or later. Nothing also where it cannot be read.
+std::optional<std::string> reason_in_quarantine(const Quarantine& quarantine, const std::string& key, EntryFault fault,
+                                                base::Duration since = {});
 
 }  // namespace esper::program

@@ -68,8 +68,7 @@ void NetworkCompiler::request(PolicyNetwork& network, const Caps& caps) {
   if (!service_->problem().empty()) return fall_back("compile_error", service_->problem());
   const std::string recipe = service_->recipes(padded.program()).front();
   const Pending pending{caps, service_->key(padded.program(), recipe)};
-  if (auto reason = service_->cache().quarantine_reason(pending.key, program::EntryFault::kWrong))
-    return fall_back("wrong_result", *reason);
+  if (auto reason = service_->cache().why_unusable(pending.key)) return fall_back("quarantined", *reason);
   if (put_in_place(network, pending)) return;
   service_->submit(padded.program(), recipe, program::CompileEffort::kFull);
   pending_.push_back(pending);

@@ -91,7 +91,7 @@ TEST_CASE("a program whose steps were found to be wrong while it was compiled is
   CHECK(it.reported("tolaria.compile_runtime_fallback", "error").empty());  // nobody tried to load what it holds
   CHECK(it.figures.quarantined == 0);
   CHECK(it.reported("tolaria.lane_refused", "reason") ==
-        Texts{"it was found to be wrong while it was compiled: it differs from eager"});
+        Texts{"it was quarantined while it was compiled: it differs from eager"});
 }
 
 TEST_CASE("where every recipe was compiled before and found to be wrong, nothing is compiled, and why is reported") {

@@ -186,7 +186,7 @@ TEST_CASE("an entry under another's name is not offered") {
   CHECK(memory.has(1));
 }
 
-TEST_CASE("a package that was compiled again and fails again is wrong; damage never makes it so") {
+TEST_CASE("a package that was compiled again and fails again is not to be used for a day; damage never makes it so") {
   MemoryCache memory;
   const auto fail = [&](int n, EntryFault fault) {
     REQUIRE_FALSE(memory.insert(n, "the package").failure);
@@ -198,11 +198,33 @@ TEST_CASE("a package that was compiled again and fails again is wrong; damage ne
   fail(1, EntryFault::kDamaged);
   fail(2, EntryFault::kFailed);
   CHECK(memory.cache.quarantine_reason(key_of(1), EntryFault::kFailed) == "it does not load");
-  CHECK_FALSE(memory.cache.quarantine_reason(key_of(1), EntryFault::kWrong));
-  fail(1, EntryFault::kFailed);
-  CHECK(memory.cache.quarantine_reason(key_of(1), EntryFault::kWrong) ==
-        "it was compiled again and failed again: it does not load");
-  CHECK_FALSE(memory.cache.quarantine_reason(key_of(2), EntryFault::kWrong));
+  CHECK_FALSE(memory.cache.why_unusable(key_of(1)));
+  for (int times = 0; times < 2; ++times) {
+    fail(1, EntryFault::kFailed);
+    CHECK(memory.cache.why_unusable(key_of(1)) == "it was compiled again and failed again: it does not load");
+    CHECK_FALSE(memory.cache.quarantine_reason(key_of(1), EntryFault::kWrong));
+    CHECK_FALSE(memory.cache.why_unusable(key_of(2)));
+    memory.time->advance(std::chrono::hours(24));
+    CHECK_FALSE(memory.cache.why_unusable(key_of(1)));
+  }
+}
+
+TEST_CASE("a package that fails in several processes failed once") {
+  MemoryCache memory;
+  REQUIRE_FALSE(memory.insert(1, "the package").failure);
+  for (int process = 0; process < 3; ++process) {
+    memory.time->advance(std::chrono::seconds(1));
+    CHECK(memory.cache.quarantine(key_of(1), EntryFault::kFailed, "it does not load"));
+  }
+  CHECK(memory.cache.quarantine_reason(key_of(1), EntryFault::kFailed));
+  CHECK_FALSE(memory.cache.why_unusable(key_of(1)));
+}
+
+TEST_CASE("a package whose results are wrong is never to be used") {
+  MemoryCache memory;
+  REQUIRE(memory.cache.quarantine(key_of(1), EntryFault::kWrong, "differs from eager"));
+  memory.time->advance(std::chrono::hours(24 * 365));
+  CHECK(memory.cache.why_unusable(key_of(1)) == "differs from eager");
 }
 
 TEST_CASE("quarantine keeps the reason and is bounded") {
