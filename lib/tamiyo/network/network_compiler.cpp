@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file_system.h"
+#include "device/out_of_memory.h"
 #include "program/python_text.h"
 #include "tamiyo/network/uniform_tensor.h"
 
@@ -18,6 +20,11 @@ constexpr double kTolerance = 1e-4;
 // The largest difference, relative to numbers above 1; not a number where one is not.
 double error_of(const at::Tensor& output, const at::Tensor& expected) {
   return ((output - expected).abs() / expected.abs().clamp_min(1)).max().item<double>();
+}
+
+// Whether it is the package's fault, not the machine's: no room in the folder for temporary files, or in memory.
+bool is_of_package(const base::Error& error) {
+  return dynamic_cast<const base::IoError*>(&error) == nullptr && device::out_of_memory_message(error).empty();
 }
 
 std::vector<float> uniform_numbers(const std::string& name, std::int64_t count) {
@@ -87,7 +94,7 @@ bool NetworkCompiler::put_in_place(PolicyNetwork& network, const Pending& pendin
     package = std::make_shared<program::Package>(cached->file.path(), program::inputs_text(padded.program()),
                                                  network.weights().device());
   } catch (const base::Error& error) {
-    service_->cache().quarantine(pending.key, program::EntryFault::kFailed, error.what());
+    if (is_of_package(error)) service_->cache().quarantine(pending.key, program::EntryFault::kFailed, error.what());
     fall_back("load_error", error.what());
     return true;
   }

@@ -4,6 +4,7 @@
 
 #include "outputs.h"
 #include "support/compiler_headers.h"
+#include "support/environment_variable.h"
 #include "support/temporary_folder.h"
 #include "tamiyo/network/network_compiler.h"
 #include "with_python.h"
@@ -19,7 +20,7 @@ constexpr Caps kCaps = {1, 4, 4, 4, 4, 4};
 
 }  // namespace
 
-TEST_CASE("the compiled network agrees, and the next one takes it from the cache") {
+TEST_CASE("the compiled network agrees; the next one takes it from the cache, where it stays if it cannot be loaded") {
   at::set_num_threads(1);
   const test::TemporaryFolder folder;
   program::CompileService service(test::with_python(), {folder / "cache", test::shared_worker_folder()});
@@ -40,6 +41,19 @@ TEST_CASE("the compiled network agrees, and the next one takes it from the cache
       CHECK(test::largest_output_difference(network.run(graph).value(), eager.run(graph).value()) < 1e-5);
     }
   }
+
+  PolicyNetwork network(test::shared_weights());
+  NetworkCompiler compiler(&service);
+  {
+    const test::EnvironmentVariable none("TMPDIR", folder / "missing");
+    compiler.request(network, kCaps);
+  }
+  const auto fallbacks = compiler.take_fallbacks();
+  REQUIRE(fallbacks.size() == 1);
+  CHECK(fallbacks[0].cause == "load_error");
+  PaddedNetwork& padded = network.padded(kCaps);
+  CHECK(padded.form() == NetworkForm::kReplay);
+  CHECK(service.cache().facts(service.key(padded.program(), service.recipes(padded.program()).front())).has_value());
 }
 
 }  // namespace esper::test::network_compiler_package_test
