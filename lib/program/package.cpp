@@ -5,6 +5,7 @@
 #include <torch/csrc/inductor/aoti_runner/model_container_runner.h>
 #include <torch/types.h>
 
+#include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -12,6 +13,7 @@
 #include "base/error.h"
 #include "base/file_system.h"
 #include "base/text/cerr_capture.h"
+#include "device/out_of_memory.h"
 #include "program/compile/loading_folder.h"
 
 namespace esper::program {
@@ -91,6 +93,22 @@ auto with_cause(const std::string& what, const Call& call) -> decltype(call()) {
   }
 }
 
+// The dynamic linker's words say whether the machine lacks what the library needs: another library, or the right to
+// execute files of the temporary folder. The package may then be good.
+[[noreturn]] void refuse(const c10::Error& error, const std::string& path) {
+  const std::string problem = kNoLoad + error.what_without_backtrace();
+  const auto says = [&](std::string_view words) { return problem.find(words) != std::string::npos; };
+  const bool lacks_memory = !device::out_of_memory_message(error).empty();
+  if (!lacks_memory && says("cannot open shared object file")) {
+    throw base::IoError(base::ExitCode::kResources, problem, path, ELIBACC);
+  }
+  if (!lacks_memory && says("failed to map segment")) {
+    throw base::IoError(base::ExitCode::kResources, problem + "; set TMPDIR to a folder that is not mounted noexec",
+                        path, ENOEXEC);
+  }
+  throw base::Error(base::ExitCode::kResources, problem);
+}
+
 // One thread: one run at a time needs no lock around each, and on a card no events between runs, which a captured run
 // could not ask. Without a stream handle the CUDA runner takes the current stream
 // (AOTIModelContainerRunnerCuda::run_impl).
@@ -114,11 +132,11 @@ Package::Package(const std::string& path, const std::string& inputs, c10::Device
     runner_ = load(unpacked.library, folder_->path(), device);
     facts = std::move(unpacked.facts);
   } catch (const base::IoError&) {
-    throw;  // of the temporary folder, and not the package's fault
+    throw;  // of the temporary folder
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const c10::Error& error) {
-    throw base::Error(base::ExitCode::kResources, kNoLoad + error.what_without_backtrace());
+    refuse(error, path);
   } catch (const std::exception& error) {
     throw base::Error(base::ExitCode::kResources, kNoLoad + error.what());
   }

@@ -21,8 +21,8 @@ enum class Absence {
 };
 
 // Loads the package of that key, compiled from `program`, for these microbatches, and reports a hit. Fails with
-// kUnavailable if it is not in the cache. Every other failure is reported, and a package that does not load is
-// quarantined.
+// kUnavailable if it is not in the cache. Every other failure is reported, and a package that does not load,
+// other than for what the machine lacks, is quarantined.
 base::Expected<CachedLane, LaneFailure> load_cached(const LaneContext& context, LaneFailures& failures,
                                                     const program::SymbolicProgram& program, const std::string& key,
                                                     std::span<const step::Microbatch> example, Absence absence);

@@ -17,7 +17,7 @@ using base::IoError;
 using base::PathKind;
 
 constexpr std::uint64_t kMaxEntryBytes = 4ull << 30;
-// Why two packages failed may lie outside of them, and be mended: a library that the machine lacked, for one.
+// Why two packages failed may lie outside of them, and be mended: a fault of the driver, for one.
 constexpr base::Duration kFailureHolds = std::chrono::hours(24);
 
 // Not there, as opposed to there and unreadable.

@@ -1,5 +1,6 @@
 #include "program/package.h"
 
+#include <caffe2/serialize/inline_container.h>
 #include <torch/types.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -38,6 +39,26 @@ at::Tensor after_a_step(const Package& package) {
   std::vector<at::Tensor> inputs = {torch::ones({4}), torch::zeros({4})};
   package.run(inputs);
   return inputs[1];
+}
+
+// Writes the package to `target` with `after` in place of `before`, which is as long, in its library.
+void write_with_other_text(const std::string& package, const std::string& before, const std::string& after,
+                           const std::string& target) {
+  caffe2::serialize::PyTorchStreamReader reader(package);
+  caffe2::serialize::PyTorchStreamWriter writer(target);
+  for (const std::string& record : reader.getAllRecords()) {
+    if (!record.starts_with("data/aotinductor/")) continue;  // the writer adds the others itself
+    const auto [data, size] = reader.getRecord(record);
+    std::string contents(static_cast<const char*>(data.get()), size);
+    if (record.ends_with(".so")) {
+      REQUIRE(contents.find(before) != std::string::npos);
+      for (auto at = contents.find(before); at != std::string::npos; at = contents.find(before)) {
+        contents.replace(at, after.size(), after);
+      }
+    }
+    writer.writeRecord(record, contents.data(), contents.size());
+  }
+  writer.writeEndOfFile();
 }
 
 }  // namespace
@@ -95,6 +116,16 @@ TEST_CASE("why a package fails is in the exception, in one line, and nothing of 
   CHECK(printed.text().empty());
   package.run(inputs);
   CHECK(inputs[1].allclose(torch::full({3}, 0.9)));
+}
+
+TEST_CASE("a package whose library needs one that the machine lacks may be good") {
+  Service service;
+  service.start();
+  const auto request = Service::request(1);
+  const std::string needing = service.folder / "needing";
+  write_with_other_text(compiled(service, request).file.path(), "libstdc++.so.6", "libstdc++.so.x", needing);
+  CHECK_THROWS_MATCHES(Package(needing, inputs_of(request), c10::kCPU), base::IoError,
+                       MessageMatches(ContainsSubstring("libstdc++.so.x: cannot open shared object file")));
 }
 
 TEST_CASE("a file that is no package is refused in words") {
