@@ -27,12 +27,17 @@ KnownStep known_step(StepShape& shape) {
   return step;
 }
 
+// A compiled program whose turn in a trial a resumed run repeats is not.
+bool has_adopted(const StepShape& shape) {
+  return shape.incumbent && !(shape.is(StateId::kFollowing) && shape.recorded.on_trial);
+}
+
 }  // namespace
 
 LaneId lane_in_use(const LaneContext& context, const ShapeSet& shapes) {
-  const LaneKind* best = context.kind(LaneId::kEager);
+  const LaneKind* best = context.kind(LaneId::kEager);  // of the table, whose order is that of speed
   for (const auto& shape : shapes.shapes()) {
-    if (shape->incumbent) best = std::max(best, context.kind(shape->incumbent->kind()));  // in the order of the table
+    if (has_adopted(*shape)) best = std::max(best, context.kind(shape->incumbent->kind()));
   }
   return best->id;
 }

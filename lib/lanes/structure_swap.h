@@ -12,7 +12,7 @@
 
 namespace esper::lanes {
 
-// The fastest lane that any shape runs in.
+// The fastest lane that any shape runs in, other than for a trial.
 config::Lane lane_in_use(const LaneContext& context, const ShapeSet& shapes);
 StructureInUse structure_in_use(const LaneContext& context, const ShapeSet& shapes, const std::string& structure);
 

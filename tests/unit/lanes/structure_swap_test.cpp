@@ -95,4 +95,15 @@ TEST_CASE("where eager runs a step there is nothing to use without a comparison"
   CHECK_FALSE(it.known().steps.front().replay_agreed);
 }
 
+TEST_CASE("a compiled program whose turn in a trial a resumed run repeats is not the lane in use") {
+  LaneParts parts;
+  lanes::ShapeSet shapes;
+  lanes::StepShape& shape = shapes.add(parts.model->network.structure_version(), make_batches(parts.c, 1));
+  shape.enter(lanes::ShapeEvent::kFollow, lanes::Following{});
+  shape.incumbent = lanes::Lane(Lane::kCompiled, {}, {nullptr, "key", 1});
+  CHECK(lanes::lane_in_use(parts.context, shapes) == Lane::kCompiled);
+  shape.recorded.on_trial = true;
+  CHECK(lanes::lane_in_use(parts.context, shapes) == Lane::kEager);
+}
+
 }  // namespace esper::test::structure_swap_test
