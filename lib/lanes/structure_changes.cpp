@@ -61,11 +61,7 @@ void StructureChanges::take_structure(std::int64_t number) {
 bool StructureChanges::install(const KnownStructure& known, LaneId kind, std::int64_t number) {
   try {
     StructureInstaller installer(context_, shapes_, queue_, machine_, journal_);
-    const bool installed = installer.install(known, preparer_.examples(), kind, number);
-    for (const auto& shape : shapes_.shapes()) {
-      if (const LaneRecord* record = journal_.restore(*shape, number)) machine_.check_again_after(*shape, record->step);
-    }
-    return installed;
+    return installer.install(known, preparer_.examples(), kind, number);
   } catch (const std::exception& error) {
     const std::string reason = describe(error);
     drop_shapes(context_, shapes_, queue_);

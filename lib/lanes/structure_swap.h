@@ -26,7 +26,7 @@ class StructureInstaller {
  public:
   // The references must outlive the installer.
   StructureInstaller(const LaneContext& context, ShapeSet& shapes, CompileQueue& queue, const ShapeMachine& machine,
-                     const BitsJournal& journal)
+                     BitsJournal& journal)
       : context_(context), shapes_(shapes), queue_(queue), machine_(machine), journal_(journal) {}
 
   // `kind`, the lane that was fastest in the structure before, is used without a trial. Throws what making lanes
@@ -45,7 +45,7 @@ class StructureInstaller {
   ShapeSet& shapes_;
   CompileQueue& queue_;
   const ShapeMachine& machine_;
-  const BitsJournal& journal_;
+  BitsJournal& journal_;
 };
 
 }  // namespace esper::lanes

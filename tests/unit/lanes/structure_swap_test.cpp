@@ -16,6 +16,8 @@ using lanes::StateId;
 
 namespace {
 
+constexpr std::int64_t kReturn = 10;  // step
+
 // A shape of step whose candidates are compared one after the other, and used where they agree.
 class Compared : LaneParts {
  public:
@@ -36,15 +38,19 @@ class Compared : LaneParts {
   }
   lanes::KnownStructure known() const { return lanes::knowledge_of(shapes_, "structure", 0); }
 
-  // The network leaves its structure, and comes back to it from one in which replay was the fastest.
-  lanes::StepShape& leave_and_return() {
+  // The network leaves its structure, and comes back to it from one in which replay was the fastest. records: what the
+  // journal of a resumed run has of the shape, from its first step on.
+  lanes::StepShape& leave_and_return(const std::vector<lanes::LaneRecord>& records = {}) {
+    lanes::LaneLog log;
+    for (const auto& record : records) log.add(shape_->name, record);
+    lanes::BitsJournal journal(std::move(log), nullptr);
+    journal.restore(*shape_, 0);
     const lanes::KnownStructure left = known();
     shapes_.clear();
     lanes::CompileQueue queue(services, figures);
-    const lanes::BitsJournal journal({}, nullptr);
     lanes::StructureInstaller installer(context, shapes_, queue, machine_, journal);
     const lanes::DryRun::Examples examples{{left.steps.front().shape, {{}, batch_, 0}}};
-    REQUIRE(installer.install(left, examples, Lane::kReplay, 0));
+    REQUIRE(installer.install(left, examples, Lane::kReplay, kReturn));
     return *shapes_.shapes().front();
   }
 
@@ -93,6 +99,18 @@ TEST_CASE("where eager runs a step there is nothing to use without a comparison"
   Compared it;
   it.compare(Lane::kReplay, "", kWrong);
   CHECK_FALSE(it.known().steps.front().replay_agreed);
+}
+
+TEST_CASE("where the structure returns, a shape follows what the journal has of it, and no trial of before") {
+  Compared it;
+  it.compare(Lane::kReplay, "", kExact);
+  const std::string key(32, 'a');
+  SECTION("the records end with a trial") {
+    const lanes::StepShape& shape = it.leave_and_return({{0, key, true}});
+    CHECK(shape.is(StateId::kSearching));
+    CHECK(shape.incumbent);
+  }
+  SECTION("they go on") { CHECK(it.leave_and_return({{0, key, true}, {kReturn + 1, ""}}).is(StateId::kFollowing)); }
 }
 
 TEST_CASE("a compiled program whose turn in a trial a resumed run repeats is not the lane in use") {
