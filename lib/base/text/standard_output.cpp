@@ -74,10 +74,10 @@ void write_text(std::string_view text) { write_output(printable(text)); }
 
 void write_line(std::string_view text) { write_output(printable_line(text) + "\n"); }
 
-std::string json_text(const nlohmann::ordered_json& json) {
-  return printable_json(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
+std::string json_text(const nlohmann::ordered_json& document) {
+  return printable_json(document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n";
 }
 
-void write_json(const nlohmann::ordered_json& json) { write_output(json_text(json)); }
+void write_json(const nlohmann::ordered_json& document) { write_output(json_text(document)); }
 
 }  // namespace esper::base

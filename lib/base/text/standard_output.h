@@ -33,7 +33,7 @@ void write_text(std::string_view text);
 void write_line(std::string_view text);
 // Two blanks of indentation and a newline at the end. Bytes that are no UTF-8 become U+FFFD, and what could steer a
 // terminal a \u escape.
-void write_json(const nlohmann::ordered_json& json);
+void write_json(const nlohmann::ordered_json& document);
 
 // For a command that fails, or was interrupted: waits a second at most, and reports on standard error what is lost,
 // unless the reader closed the pipe.
@@ -44,6 +44,6 @@ void write_output_in_time(std::string_view text);
 void wait_until_readable(std::initializer_list<int> descriptors);
 
 // What write_json() writes.
-std::string json_text(const nlohmann::ordered_json& json);
+std::string json_text(const nlohmann::ordered_json& document);
 
 }  // namespace esper::base

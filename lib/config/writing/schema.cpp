@@ -17,17 +17,17 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json section_schema(std::string_view help) {
-  ordered_json json = {{"type", "object"}};
-  if (!help.empty()) json["description"] = std::string(help);
-  json["additionalProperties"] = false;
-  json["properties"] = ordered_json::object();
-  return json;
+  ordered_json schema = {{"type", "object"}};
+  if (!help.empty()) schema["description"] = std::string(help);
+  schema["additionalProperties"] = false;
+  schema["properties"] = ordered_json::object();
+  return schema;
 }
 
 template <class T>
-void set_bounds(ordered_json& json, const Limits& limits) {
-  if (limits.min) json["minimum"] = static_cast<T>(*limits.min);
-  if (limits.max) json["maximum"] = static_cast<T>(*limits.max);
+void set_bounds(ordered_json& schema, const Limits& limits) {
+  if (limits.min) schema["minimum"] = static_cast<T>(*limits.min);
+  if (limits.max) schema["maximum"] = static_cast<T>(*limits.max);
 }
 
 struct TypeSchema {
@@ -35,23 +35,23 @@ struct TypeSchema {
 
   ordered_json operator()(const SectionField&) const { return {}; }
   ordered_json operator()(const EnumField& field) const {
-    ordered_json json = {{"enum", ordered_json::array()}};
-    for (const std::string_view name : field.names) json["enum"].push_back(std::string(name));
-    return json;
+    ordered_json schema = {{"enum", ordered_json::array()}};
+    for (const std::string_view name : field.names) schema["enum"].push_back(std::string(name));
+    return schema;
   }
   ordered_json operator()(const EntriesField&) const {
     return (*this)(static_cast<const std::vector<std::string>*>(nullptr));
   }
   ordered_json operator()(const bool*) const { return {{"type", "boolean"}}; }
   ordered_json operator()(const double*) const {
-    ordered_json json = {{"type", "number"}};
-    set_bounds<double>(json, limits);
-    return json;
+    ordered_json schema = {{"type", "number"}};
+    set_bounds<double>(schema, limits);
+    return schema;
   }
   ordered_json operator()(const std::uint64_t*) const {
-    ordered_json json = {{"type", "integer"}, {"minimum", 0}};
-    set_bounds<std::uint64_t>(json, limits);
-    return json;
+    ordered_json schema = {{"type", "integer"}, {"minimum", 0}};
+    set_bounds<std::uint64_t>(schema, limits);
+    return schema;
   }
   ordered_json operator()(const std::string*) const { return {{"type", "string"}}; }
   ordered_json operator()(const Duration*) const {
@@ -66,9 +66,9 @@ struct TypeSchema {
   }
   template <class T>
   ordered_json operator()(const T*) const {
-    ordered_json json = {{"type", "integer"}};
-    set_bounds<std::int64_t>(json, limits);
-    return json;
+    ordered_json schema = {{"type", "integer"}};
+    set_bounds<std::int64_t>(schema, limits);
+    return schema;
   }
 };
 

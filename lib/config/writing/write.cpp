@@ -30,11 +30,11 @@ ordered_json& at_path(ordered_json& root, const std::string& path) {
 }
 
 std::uint64_t hash_of_training(const RunConfig& config, FreeAsOf version) {
-  ordered_json json = resolved_json(config);
-  erase_free_fields(config, json, version);
-  add_removed_fields(json);
-  erase_earlier_behaviour(json);
-  return fnv1a(json.dump());
+  ordered_json document = resolved_json(config);
+  erase_free_fields(config, document, version);
+  add_removed_fields(document);
+  erase_earlier_behaviour(document);
+  return fnv1a(document.dump());
 }
 
 void append_line(std::string& text, const FieldRow& row) {
@@ -73,11 +73,11 @@ std::string given_yaml(const RunConfig& config, const std::function<bool(std::st
 
 ordered_json resolved_json(const RunConfig& config) {
   RunConfig copy = config;
-  ordered_json json = ordered_json::object();
+  ordered_json document = ordered_json::object();
   for (const FieldRow& row : field_table(copy)) {
-    if (!row.is_section()) at_path(json, row.path) = field_json(row.value);
+    if (!row.is_section()) at_path(document, row.path) = field_json(row.value);
   }
-  return json;
+  return document;
 }
 
 std::uint64_t config_hash(const RunConfig& config) { return fnv1a(resolved_json(config).dump()); }

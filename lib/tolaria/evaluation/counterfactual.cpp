@@ -19,7 +19,7 @@ using base::StandardError;
 
 namespace {
 
-constexpr double kPoints = 100;
+constexpr double kAccuracyPoints = 100;
 
 bool interrupted() { return Interrupt::requested() != 0; }
 
@@ -59,14 +59,14 @@ class SeedGame {
 
   // sampling_error: kNoError for an exact value.
   Estimate estimate(const Contrast& contrast, const std::optional<StandardError>& sampling_error) const {
-    Estimate out{kPoints * value_of(contrast, coalition_values_), {}, {}};
+    Estimate out{kAccuracyPoints * value_of(contrast, coalition_values_), {}, {}};
     const auto over_samples = standard_error(contrast, outcomes_);
     if (!over_samples || !sampling_error) return out;
     const auto error = base::joined_error(*over_samples, *sampling_error);
     const std::size_t samples = outcomes_.begin()->second.size();
     const double least = base::rule_of_three(samples) * largest_effect(contrast);
-    out.standard_error = kPoints * error.value;
-    out.half_width = kPoints * std::max(base::half_width_95(error), least);
+    out.standard_error = kAccuracyPoints * error.value;
+    out.half_width = kAccuracyPoints * std::max(base::half_width_95(error), least);
     return out;
   }
   void report_runs(Counterfactual& out) const {

@@ -20,10 +20,10 @@ constexpr const char* kWentBack = "the run went back to before it";
 
 [[noreturn]] void fail(const std::string& text) { throw base::Error(base::ExitCode::kCheckpoint, text); }
 
-using Reactions = std::vector<ReactionRecord>;
+using ReactionRecords = std::vector<ReactionRecord>;
 
 // Whether the run, as its journal says, went back to before this checkpoint, and did not save since.
-bool went_back_before(const RunProgress& progress, const Reactions& journalled) {
+bool went_back_before(const RunProgress& progress, const ReactionRecords& journalled) {
   return std::ranges::any_of(journalled, [&](const ReactionRecord& reaction) {
     return reaction.number > progress.safety.reactions && reaction.step < progress.step;
   });
@@ -31,7 +31,7 @@ bool went_back_before(const RunProgress& progress, const Reactions& journalled) 
 
 // Makes the image the resume point, or fails with the reason why it will not do; the policy is as before then.
 // journalled: the reactions that the journal has from the image's step on.
-base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& target, const Reactions& journalled,
+base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& target, const ReactionRecords& journalled,
                           tamiyo::RunPolicy& policy, ResumePoint& point) {
   auto model = target.build();
   auto progress = run_progress_from_json(image.run.at("progress"));
@@ -103,7 +103,7 @@ bool set_aside_later(base::FileSystem& files, const std::vector<RefusedCheckpoin
 }
 
 // Those that are not in the checkpoint: it was saved before them.
-void add_reactions(const Reactions& reactions, RunProgress& progress) {
+void add_reactions(const ReactionRecords& reactions, RunProgress& progress) {
   for (const ReactionRecord& reaction : reactions) {
     if (reaction.step >= progress.safety.good_step) progress.safety.apply(reaction);
   }
@@ -117,7 +117,7 @@ ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, c
   history::RunHistory journal;
   std::string doubt;
   const std::string journal_path = run + "/journal";
-  Reactions journalled;
+  ReactionRecords journalled;
   const auto accept = [&](const CheckpointImage& image) -> base::Expected<void> {
     if (target.newest_step && image.info.step > *target.newest_step) return base::failure(kWentBack);
     if (auto own = target.identity.check(image.info.training_hash); !own) return own;

@@ -86,11 +86,11 @@ std::optional<RunOutcome> RunSafety::react(const TrainingFailure& failure) {
 
 // Only one writer at a time may have the run's checkpoints and journal: the next one begins where this one has ended.
 RunOutcome RunSafety::restart(const std::string& reason, const RestartRequest& request) {
-  using End = RunOutcome::Kind;
-  if (!saver_.finish()) return {End::kNotSaved, 0, reason + "; and a save did not end in time", {}};
+  using enum RunOutcome::Kind;
+  if (!saver_.finish()) return {kNotSaved, 0, reason + "; and a save did not end in time", {}};
   if (emergency_.is_halted())
-    return {End::kHalted, 0, emergency_.reason() + "; go on from the newest checkpoint with esper train --resume", {}};
-  RunOutcome outcome{End::kRestart, 0, reason, request};
+    return {kHalted, 0, emergency_.reason() + "; go on from the newest checkpoint with esper train --resume", {}};
+  RunOutcome outcome{kRestart, 0, reason, request};
   outcome.restart->figures = good_state_.figures();
   return outcome;
 }
