@@ -1,6 +1,7 @@
 // `esper set`: asks a run that trains to go on with other settings from its next epoch on.
 #include <fmt/core.h>
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "config/loading/live_settings.h"
@@ -28,11 +29,29 @@ SettingHolds when_it_holds(base::FileSystem& files, const std::string& run) {
   return files.try_lock(run + "/lock") ? SettingHolds::kFromResume : SettingHolds::kFromEndOfEpoch;
 }
 
+[[noreturn]] void refuse(const std::string& text) { throw base::Error(base::ExitCode::kConfig, text); }
+
+// It counts epochs without improvement from where it stopped.
+void refuse_if_stopped_early(const std::string& run, std::int64_t epochs, int patience_before, int patience) {
+  if (patience == 0 || patience > patience_before) return;
+  refuse(
+      fmt::format("{} has ended: it stopped early after {} epochs, and would again at once; set "
+                  "training.early_stop_epochs with these settings, to more than {} or to 0, and go on with esper train "
+                  "--resume {}",
+                  run, epochs, patience_before, run));
+}
+
 // No epoch would begin with the changes.
 void refuse_if_ended(base::FileSystem& files, const SetOptions& options, const config::RunConfig& own) {
   const auto record = runs::read_run_record(options.run);
+  if (record.state != runs::RunState::kFinished) return;
+  const auto before = history::settings_with(files, options.run, own, {});
   const auto settings = history::settings_with(files, options.run, own, options.assignments);
-  if (record.state != runs::RunState::kFinished || record.epochs < settings.epochs) return;
+  if (record.epochs < before.epochs) {
+    return refuse_if_stopped_early(options.run, record.epochs, before.training.early_stop_epochs,
+                                   settings.training.early_stop_epochs);
+  }
+  if (record.epochs < settings.epochs) return;
   const auto remedy =
       config::epochs_are_fixed(settings)
           ? fmt::format(
@@ -41,9 +60,8 @@ void refuse_if_ended(base::FileSystem& files, const SetOptions& options, const c
                 options.run)
           : fmt::format("add epochs with esper train --resume {} --set epochs=N, and change settings while it trains",
                         options.run);
-  throw base::Error(base::ExitCode::kConfig,
-                    fmt::format("{} has ended, its {} epochs are trained: no epoch would begin with these settings; {}",
-                                options.run, record.epochs, remedy));
+  refuse(fmt::format("{} has ended, its {} epochs are trained: no epoch would begin with these settings; {}",
+                     options.run, record.epochs, remedy));
 }
 
 void print_changes(const SetOptions& options, const std::string& request,

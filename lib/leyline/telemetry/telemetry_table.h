@@ -410,7 +410,7 @@ inline constexpr std::array kTable{
     event("tolaria.save_paused", "saving is paused; training continues", "reason free_bytes path"),
     event("tolaria.save_resumed", "saving works again", "reason path skipped"),
     event("tolaria.scaler.most_steps_skipped",
-          "the loss scaling of fp16 skipped at least half of an epoch's steps, or of the run's; reported once",
+          "the loss scaling of fp16 skipped at least half of an epoch's steps, or of the run's; once in a process",
           "epoch skipped steps skipped_total steps_total scale reason"),
     gauge("tolaria.scaler.scale", "scale", "loss scale of fp16 training"),
     counter("tolaria.scaler.skipped_steps_total", "count",

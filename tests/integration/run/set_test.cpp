@@ -173,6 +173,27 @@ TEST_CASE("a run that was given more epochs while it trained has these, not its 
   }
 }
 
+TEST_CASE("a run that stopped early takes new settings with which it goes on, and no others") {
+  const RunRoom room;
+  const auto run = room.run("run");
+  REQUIRE(train(room.write("small.yaml", growing_config()), run,
+                {"policy.kind=none", "growth.enabled=false", "epochs=6", "training.early_stop_epochs=2",
+                 "training.early_stop_min_delta=1000"})
+              .exit_code == 0);
+  const auto epochs = [&] { return read_json(run / "summary.json")["epochs"].get<int>(); };
+  REQUIRE(epochs() == 3);
+  for (const Words& words : {Words{"training.optimizer.lr=0.01"},
+                             Words{"training.optimizer.lr=0.01", "training.early_stop_epochs=1"}, Words{"epochs=9"}}) {
+    const Finished refused = set(run, words);
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(json_of(refused)["error"]["text"].get<std::string>(),
+               ContainsSubstring("it stopped early after 3 epochs") && ContainsSubstring("to more than 2 or to 0"));
+  }
+  REQUIRE(set(run, {"training.optimizer.lr=0.01", "training.early_stop_epochs=0"}).exit_code == 0);
+  CHECK(resume(run).exit_code == 0);
+  CHECK(epochs() == 6);
+}
+
 TEST_CASE("where the list of accepted settings is damaged nothing is trained") {
   const Trained it;
   const auto run = it.changed();
