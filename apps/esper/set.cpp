@@ -4,11 +4,14 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
+#include "base/names.h"
+#include "base/text/json_fields.h"
 #include "config/loading/live_settings.h"
 #include "config/writing/free_fields.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
 #include "esper/setting_text.h"
+#include "history/growth/checkpoint_list.h"
 #include "history/live_request.h"
 #include "runs/read_run_record.h"
 #include "storage/confined_file_system.h"
@@ -29,39 +32,54 @@ SettingHolds when_it_holds(base::FileSystem& files, const std::string& run) {
   return files.try_lock(run + "/lock") ? SettingHolds::kFromResume : SettingHolds::kFromEndOfEpoch;
 }
 
-[[noreturn]] void refuse(const std::string& text) { throw base::Error(base::ExitCode::kConfig, text); }
-
-// It counts epochs without improvement from where it stopped.
-void refuse_if_stopped_early(const std::string& run, std::int64_t epochs, int patience_before, int patience) {
-  if (patience == 0 || patience > patience_before) return;
-  refuse(
-      fmt::format("{} has ended: it stopped early after {} epochs, and would again at once; set "
-                  "training.early_stop_epochs with these settings, to more than {} or to 0, and go on with esper train "
-                  "--resume {}",
-                  run, epochs, patience_before, run));
+// As the checkpoint has it from which the run would go on; 0 where none can be read, which --resume reports.
+std::int64_t epochs_without_better(base::FileSystem& files, const std::string& run) {
+  const std::string folder = run + "/checkpoints";
+  if (files.kind_of(folder) == base::PathKind::kNothing) return 0;
+  const auto checkpoints = history::list_checkpoints(files, folder);
+  if (checkpoints.empty()) return 0;
+  try {
+    const auto progress = base::member(history::read_run_json(files, checkpoints.back().path), "progress");
+    return base::number_at<std::int64_t>(progress, "epochs_without_better").value_or(0);
+  } catch (const base::IoError&) {
+    return 0;
+  }
 }
 
-// No epoch would begin with the changes.
+std::string way_out(const std::string& run, const config::RunConfig& settings) {
+  if (!config::epochs_are_fixed(settings)) {
+    return fmt::format("add epochs with esper train --resume {} --set epochs=N, and change settings while it trains",
+                       run);
+  }
+  return fmt::format(
+      "its schedule follows from the number of epochs, so none can be added: fork it at an earlier step "
+      "(esper fork {}@STEP --no-train), and change the settings of the fork",
+      run);
+}
+
+// Why no epoch would begin with these settings; empty: one would.
+std::string why_over(base::FileSystem& files, const std::string& run, std::int64_t epochs,
+                     const config::RunConfig& settings) {
+  const int patience = settings.training.early_stop_epochs;
+  const auto without_better = patience > 0 ? epochs_without_better(files, run) : 0;
+  if (patience > 0 && without_better >= patience) {
+    return fmt::format(
+        "after {} epochs without a better {} it would stop early at once; set "
+        "training.early_stop_epochs with these settings, to more than {} or to 0, and go on with "
+        "esper train --resume {}",
+        without_better, base::name_of(settings.training.early_stop_metric), without_better, run);
+  }
+  if (epochs < settings.epochs) return {};
+  return fmt::format("its {} epochs are trained: no epoch would begin with these settings; ", epochs) +
+         way_out(run, settings);
+}
+
 void refuse_if_ended(base::FileSystem& files, const SetOptions& options, const config::RunConfig& own) {
   const auto record = runs::read_run_record(options.run);
   if (record.state != runs::RunState::kFinished) return;
-  const auto before = history::settings_with(files, options.run, own, {});
   const auto settings = history::settings_with(files, options.run, own, options.assignments);
-  if (record.epochs < before.epochs) {
-    return refuse_if_stopped_early(options.run, record.epochs, before.training.early_stop_epochs,
-                                   settings.training.early_stop_epochs);
-  }
-  if (record.epochs < settings.epochs) return;
-  const auto remedy =
-      config::epochs_are_fixed(settings)
-          ? fmt::format(
-                "its schedule follows from the number of epochs, so none can be added: fork it at an earlier "
-                "step (esper fork {}@STEP --no-train), and change the settings of the fork",
-                options.run)
-          : fmt::format("add epochs with esper train --resume {} --set epochs=N, and change settings while it trains",
-                        options.run);
-  refuse(fmt::format("{} has ended, its {} epochs are trained: no epoch would begin with these settings; {}",
-                     options.run, record.epochs, remedy));
+  const std::string reason = why_over(files, options.run, record.epochs, settings);
+  if (!reason.empty()) throw base::Error(base::ExitCode::kConfig, options.run + " has ended: " + reason);
 }
 
 void print_changes(const SetOptions& options, const std::string& request,

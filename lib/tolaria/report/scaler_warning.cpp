@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -15,12 +16,16 @@ using namespace leyline::literals;
 
 constexpr char kScalerAdvice[] =
     "gradients overflow in fp16, and a step that is skipped changes nothing; try device.precision: bf16, a lower "
-    "training.optimizer.lr, or a lower init_scale or a higher growth_interval of training.grad_scaler";
+    "training.optimizer.lr, or a lower init_scale, a higher growth_interval or a lower backoff_factor of "
+    "training.grad_scaler";
 
-// From the first scale to 1.
+// From the first scale to 1. At most as many as the highest one takes by halves: a backoff_factor near 1 would take
+// thousands.
 std::int64_t start_up_skips(const config::GradScalerConfig& scaler) {
+  constexpr double kMost = 40;
   if (scaler.init_scale <= 1) return 0;
-  return static_cast<std::int64_t>(std::ceil(std::log2(scaler.init_scale) / -std::log2(scaler.backoff_factor)));
+  const double skips = std::ceil(std::log2(scaler.init_scale) / -std::log2(scaler.backoff_factor));
+  return static_cast<std::int64_t>(std::min(skips, kMost));
 }
 
 bool is_half_or_more(std::int64_t part, std::int64_t whole) { return part > 0 && 2 * part >= whole; }

@@ -159,7 +159,7 @@ TEST_CASE("a run that was given more epochs while it trained has these, not its 
   const Finished ended = set(run, {"training.optimizer.lr=0.01"});
   CHECK(ended.exit_code == 2);
   CHECK_THAT(json_of(ended)["error"]["text"].get<std::string>(),
-             ContainsSubstring("has ended, its 3 epochs are trained: no epoch would begin with these settings; add "
+             ContainsSubstring("has ended: its 3 epochs are trained: no epoch would begin with these settings; add "
                                "epochs with esper train --resume " +
                                run.string()));
   CHECK_FALSE(fs::exists(run / "changes"));
@@ -187,11 +187,16 @@ TEST_CASE("a run that stopped early takes new settings with which it goes on, an
     const Finished refused = set(run, words);
     CHECK(refused.exit_code == 2);
     CHECK_THAT(json_of(refused)["error"]["text"].get<std::string>(),
-               ContainsSubstring("it stopped early after 3 epochs") && ContainsSubstring("to more than 2 or to 0"));
+               ContainsSubstring("after 2 epochs without a better loss it would stop early at once") &&
+                   ContainsSubstring("to more than 2 or to 0"));
   }
-  REQUIRE(set(run, {"training.optimizer.lr=0.01", "training.early_stop_epochs=0"}).exit_code == 0);
+  const Finished shortened = set(run, {"training.early_stop_epochs=0", "epochs=3"});
+  CHECK(shortened.exit_code == 2);
+  CHECK_THAT(json_of(shortened)["error"]["text"].get<std::string>(), ContainsSubstring("its 3 epochs are trained"));
+  REQUIRE(set(run, {"training.early_stop_epochs=3"}).exit_code == 0);
+  REQUIRE(set(run, {"training.optimizer.lr=0.01"}).exit_code == 0);  // with the request that lies there
   CHECK(resume(run).exit_code == 0);
-  CHECK(epochs() == 6);
+  CHECK(epochs() == 4);
 }
 
 TEST_CASE("where the list of accepted settings is damaged nothing is trained") {

@@ -22,7 +22,7 @@ struct Case {
   std::int64_t so_far = 0;  // skipped, this epoch included
   std::int64_t of = 1000;   // steps of the run so far
   bool is_last = false;
-  double init_scale = 65536;
+  double init_scale = 65536, backoff_factor = 0.5;
   c10::ScalarType type = torch::kHalf;
   std::string undone{};
 };
@@ -31,6 +31,7 @@ std::optional<leyline::TelemetryEvent> warning_of(const Case& c) {
   step::StepSettings settings;
   settings.compute_type = c.type;
   settings.grad_scaler.init_scale = c.init_scale;
+  settings.grad_scaler.backoff_factor = c.backoff_factor;
   tolaria::RunProgress progress;
   progress.epoch = 3;
   progress.scaler_skips = c.so_far;
@@ -87,6 +88,7 @@ TEST_CASE(
   CHECK(warns({.steps = 2, .skipped = 1, .so_far = 1, .init_scale = 1}));
   CHECK_FALSE(warns({.steps = 40, .skipped = 40, .so_far = 40, .init_scale = 1e12}));
   CHECK(warns({.steps = 41, .skipped = 41, .so_far = 41, .init_scale = 1e12}));
+  CHECK(warns({.steps = 41, .skipped = 41, .so_far = 41, .init_scale = 1e12, .backoff_factor = 0.9999}));
 }
 
 TEST_CASE("a run warns once of epochs whose steps are mostly skipped; its summary and a resumed run have their count") {
