@@ -8,6 +8,7 @@
 
 #include "base/parse_number.h"
 #include "base/text/printable.h"
+#include "config/loading/training_check.h"
 #include "nissa/log.h"
 
 namespace esper {
@@ -20,6 +21,11 @@ bool is_whole_number_in(std::string_view text, std::int64_t least, std::int64_t 
   if (digits.size() > 1 && digits.starts_with('0')) return false;
   const auto value = base::parse_number<std::int64_t>(text);
   return value && *value >= least && *value <= most;
+}
+
+config::LoadedConfig without_problems(config::LoadedConfig loaded) {
+  if (!loaded.problems.empty()) throw base::ConfigError(std::move(loaded.problems));
+  return loaded;
 }
 
 }  // namespace
@@ -74,9 +80,13 @@ void add_config_options(CLI::App& command, ConfigOptions& options) {
 }
 
 config::LoadedConfig load_or_throw(const ConfigOptions& options) {
+  return without_problems(config::read_run_config(options.file, options.assignments));
+}
+
+config::LoadedConfig load_for_training(const ConfigOptions& options) {
   config::LoadedConfig loaded = config::read_run_config(options.file, options.assignments);
-  if (!loaded.problems.empty()) throw base::ConfigError(std::move(loaded.problems));
-  return loaded;
+  config::check_for_training(loaded);
+  return without_problems(std::move(loaded));
 }
 
 void report_warnings(const config::LoadedConfig& loaded) {

@@ -41,6 +41,8 @@ void add_config_options(CLI::App& command, ConfigOptions& options);
 
 // Throws ConfigError with all problems.
 config::LoadedConfig load_or_throw(const ConfigOptions& options);
+// The same for a run file that is to be trained (config/loading/training_check.h).
+config::LoadedConfig load_for_training(const ConfigOptions& options);
 // Says on stderr what was ignored, and what has no effect.
 void report_warnings(const config::LoadedConfig& loaded);
 // The configuration of a run folder (history/run_config.h); reports its warnings.

@@ -33,7 +33,7 @@ void refuse_other_training(const TrainRequest& request, const std::vector<std::s
 }
 
 config::RunConfig load_run_file(const std::string& file, const std::vector<std::string>& assignments) {
-  config::LoadedConfig loaded = load_or_throw({file, assignments});
+  config::LoadedConfig loaded = load_for_training({file, assignments});
   report_warnings(loaded);
   return std::move(loaded.config);
 }

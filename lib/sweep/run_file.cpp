@@ -14,6 +14,7 @@
 #include "config/facts/metric_facts.h"
 #include "config/loading/assignment.h"
 #include "config/loading/document_loader.h"
+#include "config/loading/training_check.h"
 #include "config/writing/free_fields.h"
 #include "config/writing/write.h"
 
@@ -37,7 +38,8 @@ class ConfigurationCheck {
 
   void check(const Configuration& configuration) {
     const auto assignments = assignments_of(sweep_, configuration);
-    const LoadedConfig loaded = read_with(sweep_, assignments);
+    LoadedConfig loaded = read_with(sweep_, assignments);
+    config::check_for_training(loaded);
     for (const Problem& problem : loaded.problems) add(problem, configuration, assignments);
     if (loaded.problems.empty()) check_figures(loaded.config, assignments);
   }

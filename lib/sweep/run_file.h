@@ -35,7 +35,7 @@ struct SweepPlaces {
   base::Place parameters, metric, method;
 };
 
-// Reads the run file with each configuration as a run would. A problem has the place of the value that it is about;
+// Reads the run file with each configuration as training would. A problem has the place of the value that it is about;
 // each is listed once, with the first configuration that has it.
 std::vector<base::Problem> check_configurations(const Sweep& sweep, const std::vector<Configuration>& configurations,
                                                 const SweepPlaces& places);

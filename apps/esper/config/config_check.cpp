@@ -6,6 +6,7 @@
 
 #include "base/gpu_present.h"
 #include "base/hash.h"
+#include "config/loading/training_check.h"
 #include "config/writing/write.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
@@ -39,15 +40,6 @@ std::vector<base::Problem> missing_data(const config::LoadedConfig& loaded) {
   return problems;
 }
 
-// A lane that training refuses wherever it is. No rule of run files: esper bench reports such a lane as not run, and
-// esper evaluate takes a run's file whatever its lane.
-void check_graph_lane(config::LoadedConfig& loaded) {
-  if (loaded.config.step.lane != config::Lane::kGraph || loaded.config.device.kind != "cpu") return;
-  loaded.problems.push_back(
-      {place_of("step.lane", loaded), "step.lane",
-       "graph cannot run with device.kind: cpu, since a CUDA graph needs a GPU; use auto, replay or compiled"});
-}
-
 // What is no mistake: settings without effect, and that this machine lacks what the run file needs.
 std::vector<base::Problem> notes_on(const config::LoadedConfig& loaded) {
   std::vector<base::Problem> notes = loaded.warnings;
@@ -68,7 +60,7 @@ std::vector<base::Problem> notes_on(const config::LoadedConfig& loaded) {
 // where they are all that is wrong.
 int check(const ConfigOptions& options) {
   config::LoadedConfig loaded = config::read_run_config(options.file, options.assignments);
-  check_graph_lane(loaded);
+  config::check_for_training(loaded);
   std::vector<base::Problem> missing = missing_data(loaded);
   if (!loaded.problems.empty()) {
     std::move(missing.begin(), missing.end(), std::back_inserter(loaded.problems));

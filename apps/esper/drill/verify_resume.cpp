@@ -95,7 +95,7 @@ void refuse_unknown_faults() {
 
 int verify(const VerifyOptions& options) {
   refuse_unknown_faults();
-  const auto config = load_or_throw(options.config).config;  // before anything is trained
+  const auto config = load_for_training(options.config).config;  // before anything is trained
   refuse_unwritable(options.output);
   base::ScratchFolder scratch("esper-verify-resume");
   const drill::Stop stop;

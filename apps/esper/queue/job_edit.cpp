@@ -9,6 +9,7 @@
 #include "base/text/problem.h"
 #include "config/loading/live_settings.h"
 #include "config/loading/load.h"
+#include "config/loading/training_check.h"
 #include "config/writing/write.h"
 #include "esper/queue/byte_size.h"
 #include "esper/queue/daemon_answer.h"
@@ -45,6 +46,7 @@ void edit_run_file(const EditOptions& options, jobs::JobChange& change) {
   change.config_before = ask_daemon_text(options.address, job_target(options.job, "config"));
   auto loaded = config::read_run_config_text(*change.config_before, fmt::format("run file of job {}", options.job),
                                              options.assignments);
+  config::check_for_training(loaded);
   if (!loaded.problems.empty()) throw base::ConfigError(std::move(loaded.problems));
   change.config = config::resolved_yaml(loaded.config);
   change.threads = loaded.config.device.threads;

@@ -7,8 +7,9 @@
 
 namespace esper::jobs {
 
-// Of a run file's text. The last one is kept, since a submission is checked and then forecast, and reading it is most
-// of what a submission takes; valid until the next call. Any thread; each has its own.
+// Of a run file's text; its problems have what training refuses (config/loading/training_check.h). The last one is
+// kept, since a submission is checked and then forecast, and reading it is most of what a submission takes; valid until
+// the next call. Any thread; each has its own.
 const config::LoadedConfig& read_run_file(const std::string& text);
 
 }  // namespace esper::jobs

@@ -91,6 +91,7 @@ TEST_CASE("the graph lane on the CPU is a mistake, and a GPU that this machine l
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, ContainsSubstring(file + ":1:14: step.lane: graph cannot run with device.kind: cpu"));
   CHECK(run_esper({"config", "check", file, "--set", "step.lane=replay"}).exit_code == 0);
+  CHECK(run_esper({"config", "show", file}).exit_code == 0);
 
   CHECK(json_of(run_esper({"config", "check", kReference, "--json"}))["notes"].empty());
   for (const std::string assignment : {"device.kind=cuda", "device.kind=cuda:1", "step.lane=graph"}) {
@@ -106,6 +107,30 @@ TEST_CASE("the graph lane on the CPU is a mistake, and a GPU that this machine l
     CHECK_THAT(text.out, ContainsSubstring("\nnote: --set " + assignment + ": ") &&
                              ContainsSubstring(" needs a GPU: this machine has no NVIDIA GPU"));
   }
+}
+
+TEST_CASE(
+    "every command that trains a run file refuses what training refuses, with the place, before it does anything") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("run.yaml", "step: {lane: graph}\ndevice: {kind: cpu}\n");
+  const std::string sweep =
+      folder.write("sweep.yaml", "config: run.yaml\nparameters: {training.optimizer.lr: [0.1, 0.2]}\n");
+  const std::string state = (folder.path / "daemon").string();
+  const std::vector<std::vector<std::string>> commands{
+      {"train", "--config", file},
+      {"train", "--config", file, "--dry-run"},
+      {"verify-resume", file, "--output", (folder.path / "certificate.json").string()},
+      {"submit", file, "--state-dir", state},
+      {"sweep", sweep, "--state-dir", state},
+      {"sweep", sweep, "--dry-run"}};
+  for (const auto& command : commands) {
+    CAPTURE(command);
+    const Finished refused = run_esper(command);
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.err, ContainsSubstring(file + ":1:14: step.lane: graph cannot run with device.kind: cpu"));
+  }
+  CHECK_FALSE(std::filesystem::exists(state));
+  CHECK_FALSE(std::filesystem::exists(folder.path / "certificate.json"));
 }
 
 TEST_CASE("settings without effect are a note") {

@@ -95,6 +95,9 @@ TEST_CASE("a job that has not begun is edited in all fields, one that has in som
   const auto wrong = jobs.daemon.ask({"job", "edit", id, "--set", "epochs=x", "--set", "sead=3"});
   CHECK(wrong.exit_code == 2);
   CHECK(json_of(wrong)["error"]["problems"].size() == 2);
+  const auto untrainable = jobs.daemon.ask({"job", "edit", id, "--set", "step.lane=graph", "device.kind=cpu"});
+  CHECK(untrainable.exit_code == 2);
+  CHECK_THAT(untrainable.err, ContainsSubstring("--set step.lane=graph: step.lane: graph cannot run with device.kind"));
   const auto circle = jobs.daemon.ask({"job", "edit", id, "--after", std::to_string(later)});
   CHECK(circle.exit_code == 2);
   CHECK_THAT(circle.err, ContainsSubstring("neither would begin"));

@@ -125,6 +125,35 @@ TEST_CASE("bad edits are refused with all reasons, and change nothing") {
   CHECK(read_audit(routes.store.database(), 1, 10).empty());
 }
 
+TEST_CASE("a run file that training refuses is neither submitted nor edited into a job") {
+  Routes routes;
+  const std::string config = "step: {lane: graph}\ndevice: {kind: cpu}\n", before = "seed: 1\nepochs: 3\n";
+  const std::string reason = "config: config:1:14: step.lane: graph cannot run with device.kind: cpu";
+  json document = routes.submission();
+  document["config"] = config;
+  const auto submitted = routes.ask("POST", "/v1/jobs", document);
+  CHECK(submitted.status == 400);
+  CHECK_THAT(submitted.body, ContainsSubstring(reason));
+  CHECK(routes.store.list({}).empty());
+  routes.submit();
+  const auto edited = routes.ask("PATCH", "/v1/jobs/1", {{"config", config}, {"config_before", before}});
+  CHECK(edited.status == 400);
+  CHECK_THAT(edited.body, ContainsSubstring(reason));
+  CHECK(routes.store.config_of(1) == before);
+}
+
+TEST_CASE("a sweep with a configuration that training refuses is not queued") {
+  Routes routes;
+  const json sweep{{"sweep", "name: lanes\nconfig: run.yaml\nparameters: {step.lane: [replay, graph]}\n"},
+                   {"run_file", "device: {kind: cpu}\n"},
+                   {"folder", routes.work_folder()},
+                   {"runs_dir", "/nowhere"}};
+  const auto refused = routes.ask("POST", "/v1/sweeps", sweep);
+  CHECK(refused.status == 400);
+  CHECK_THAT(refused.body, ContainsSubstring("parameters.step.lane: graph cannot run with device.kind: cpu"));
+  CHECK(routes.store.list({}).empty());
+}
+
 TEST_CASE("one submission for several seeds makes all jobs, or none, and the same ones when it is repeated") {
   Routes routes;
   const json many{{"seeds", {1, 2, 7}}, {"token", "t"}};

@@ -217,6 +217,33 @@ TEST_CASE("values that the run file refuses only together are reported once, wit
   CHECK(alone == "2:31: parameters.host.kernel: must be odd, but is 4 (with host.kernel=4, training.optimizer.lr=0.1)");
 }
 
+TEST_CASE(
+    "a configuration that training refuses is reported at the value that makes it so, or else at the parameters") {
+  const auto lanes = [](const std::string& kinds) {
+    return problems_of(kHead + "parameters: {step.lane: [replay, graph], device.kind: " + kinds + "}\n");
+  };
+  CHECK(lanes("[cuda, auto]").empty());
+  const auto graph = lanes("[auto, cpu]");
+  REQUIRE(graph.size() == 1);
+  CHECK(graph[0].starts_with("2:34: parameters.step.lane: graph cannot run with device.kind: cpu"));
+  CHECK(graph[0].ends_with("(with step.lane=graph, device.kind=cpu)"));
+
+  const test::TemporaryFolder folder;
+  std::ofstream(folder / "run.yaml") << "step: {lane: graph}\ndevice: {kind: cpu}\n";
+  const std::string file = folder / "sweep.yaml";
+  const auto shown_of = [&](const std::string& parameters) {
+    std::ofstream(file) << "config: run.yaml\nparameters: {" << parameters << "}\n";
+    std::vector<std::string> shown;
+    for (const Problem& problem : read_sweep(file).problems) shown.push_back(to_string(problem));
+    return shown;
+  };
+  const auto of_file = shown_of("training.optimizer.lr: [0.1, 0.2]");
+  REQUIRE(of_file.size() == 1);
+  CHECK(
+      of_file[0].starts_with(file + ":2:13: parameters: " + (folder / "run.yaml") + ":1:14: step.lane: graph cannot"));
+  CHECK(shown_of("step.lane: [replay, eager]").empty());  // the run file's own lane is trained by no configuration
+}
+
 TEST_CASE("a value that does not fit the run file's own fields is reported with the place in the run file") {
   const test::TemporaryFolder folder;
   std::ofstream(folder / "run.yaml") << "host:\n  kind: cnn\n  kernel: 5\ngrowth:\n  enabled: true\n  slots: [r0c1]\n";

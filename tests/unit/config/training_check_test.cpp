@@ -1,0 +1,43 @@
+#include "config/loading/training_check.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <string>
+#include <vector>
+
+namespace esper::test::training_check_test {
+
+using namespace esper::config;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+const std::string kGraphOnCpu = "step: {lane: graph}\ndevice: {kind: cpu}\n";
+
+std::vector<base::Problem> problems_of(const std::string& text, const std::vector<std::string>& assignments = {}) {
+  LoadedConfig loaded = read_run_config_text(text, "f", assignments);
+  check_for_training(loaded);
+  return loaded.problems;
+}
+
+}  // namespace
+
+TEST_CASE("training refuses the graph lane on the CPU, at the place of the lane") {
+  const auto problems = problems_of(kGraphOnCpu);
+  REQUIRE(problems.size() == 1);
+  CHECK_THAT(to_string(problems[0]), StartsWith("f:1:14: step.lane: graph cannot run with device.kind: cpu"));
+  const auto assigned = problems_of("device: {kind: cpu}\n", {"step.lane=graph"});
+  REQUIRE(assigned.size() == 1);
+  CHECK_THAT(to_string(assigned[0]), StartsWith("--set step.lane=graph: step.lane: graph cannot run"));
+  CHECK(problems_of(kGraphOnCpu + "epochs: 0\n").size() == 2);
+  CHECK(problems_of(kGraphOnCpu, {"step.lane=repley"}).size() == 1);  // the lane is unknown then
+}
+
+TEST_CASE("training takes other lanes on the CPU, and the graph lane elsewhere; a run file is valid with both") {
+  CHECK(problems_of(kGraphOnCpu, {"step.lane=replay"}).empty());
+  CHECK(problems_of(kGraphOnCpu, {"device.kind=auto"}).empty());
+  CHECK(problems_of(kGraphOnCpu, {"device.kind=cuda:1"}).empty());
+  CHECK(read_run_config_text(kGraphOnCpu, "f").problems.empty());
+}
+
+}  // namespace esper::test::training_check_test
