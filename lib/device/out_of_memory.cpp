@@ -32,8 +32,12 @@ constexpr std::array<std::string_view, 13> kWords = {"allocate memory",
                                                      "std::bad_array_new_length",
                                                      "could not create a primitive"};
 
+// What oneDNN says of operands that do not fit together.
+constexpr std::string_view kNoDescriptor = "could not create a primitive descriptor";
+
 bool speaks_of_memory(const std::string& text) {
-  const std::string small = base::lower_case(text);
+  std::string small = base::lower_case(text);
+  if (const auto at = small.find(kNoDescriptor); at != std::string::npos) small.erase(at, kNoDescriptor.size());
   return std::ranges::any_of(kWords, [&](std::string_view words) { return small.find(words) != std::string::npos; });
 }
 

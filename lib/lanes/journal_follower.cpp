@@ -17,7 +17,7 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
       // The wait for the program may have ended early; the next process repeats the step.
       if (!lane && base::Interrupt::requested() != 0) return Outcome::kInterrupted;
       if (!lane) {
-        journal_.forget(shape);
+        journal_.give_up(shape);
         failures_.report_not_tried(config::Lane::kCompiled,
                                    "this resumed run cannot repeat its steps to the bit: " + lane.error());
         shape.incumbent.reset();

@@ -22,6 +22,12 @@ const LaneRecord* BitsJournal::restore(StepShape& shape, std::int64_t number) {
   return record->key.empty() ? nullptr : record;
 }
 
+void BitsJournal::give_up(StepShape& shape) {
+  forget(shape);
+  shape.recorded = {};
+  bits_[shape.name].is_recorded = false;
+}
+
 bool BitsJournal::changed(StepShape& shape, const StepTally& ran, bool on_trial) {
   RecordedBits& recorded = shape.recorded;
   if (recorded.bits == ran.bits) return false;

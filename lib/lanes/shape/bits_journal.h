@@ -30,6 +30,9 @@ class BitsJournal {
   // True if the last record of the shape has been repeated, or none can be.
   bool is_done(const StepShape& shape, std::int64_t number) const { return !log_.goes_on_after(shape.name, number); }
   void forget(const StepShape& shape) { log_.forget(shape.name); }
+  // The same where a record cannot be repeated: the shape's next step is recorded, whatever its bits, so that no later
+  // process repeats what this one did not.
+  void give_up(StepShape& shape);
 
   // Restores what the journal records for a new shape, in which an earlier structure's trial is not followed. Returns
   // the record if it names a compiled program, else null.

@@ -17,6 +17,9 @@ using esper::device::out_of_memory_message;
 TEST_CASE("a lack of memory is told from other failures, in one line") {
   CHECK(out_of_memory_message(std::bad_alloc()) == "out of memory");
   CHECK(out_of_memory_message(std::runtime_error("sizes differ")).empty());
+  CHECK(out_of_memory_message(std::runtime_error("could not create a primitive descriptor for the convolution forward "
+                                                 "propagation primitive"))
+            .empty());
   CHECK(out_of_memory_message(std::system_error(ENOENT, std::generic_category())).empty());
   try {
     TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate 2 GiB\nmore");

@@ -61,6 +61,20 @@ TEST_CASE("a compiled program's turns in a trial are recorded as such, and its a
   CHECK(it.on_trial == std::vector<std::int64_t>{23, 63, 90});
 }
 
+TEST_CASE("where a record cannot be repeated the step that ran instead is recorded, also in eager's bits") {
+  LaneLog log;
+  for (const LaneRecord& record : {LaneRecord{0, ""}, LaneRecord{7, "first"}}) log.add("whole", record);
+  Written it(log);
+  it.journal.restore(it.shape, 5);
+  it.journal.repeat(it.shape, kEager, 5);
+  REQUIRE(it.journal.follows(it.shape, 7));
+  it.journal.give_up(it.shape);
+  CHECK_FALSE(it.journal.follows(it.shape, 7));
+  it.journal.record(it.shape, kEager, 7);
+  it.journal.record(it.shape, kEager, 8);
+  CHECK(it.records == std::vector<Record>{{7, ""}});
+}
+
 TEST_CASE("an adoption among steps that leave no record is recorded with the next step") {
   Written it;
   it.journal.record(it.shape, kCompiled, 23);
