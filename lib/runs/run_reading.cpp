@@ -9,6 +9,7 @@
 #include "config/run_config.h"
 #include "config/yaml/yaml_document.h"
 #include "history/growth/checkpoint_list.h"
+#include "history/setting_change.h"
 #include "runs/config_text.h"
 #include "runs/run_folder_reader.h"
 #include "runs/run_stamp.h"
@@ -87,6 +88,15 @@ void take_config(RunReading& reading, const FolderReader& folder) {
   record.goal = config::goal_of(metric);
   record.best_metric = base::name_of(best);
   record.best_goal = config::goal_of(best);
+}
+
+// What `esper set` changed is not in config.yaml. Most runs have no such folder, which then costs nothing.
+void take_changes(RunReading& reading, const FolderReader&) {
+  if (reading.find("changes") == nullptr) return;
+  storage::ConfinedFileSystem files(reading.path, storage::Owner::kAnyone);
+  for (const auto& change : history::accepted_changes(files, reading.path)) {
+    if (change.field == "epochs") reading.config.planned_epochs = base::parse_number<std::int64_t>(change.value);
+  }
 }
 
 void take_summary(RunReading& reading, const FolderReader& folder) {
@@ -179,7 +189,7 @@ RunReading read_run(const std::string& path) {
     reading.stamp = run_stamp(reading.walk, reading.use);
     if (!reading.walk.incomplete.empty()) reading.report(reading.walk.incomplete);
     take_entries(reading);
-    for (const auto take : {take_config, take_summary, take_parent, take_telemetry}) {
+    for (const auto take : {take_config, take_changes, take_summary, take_parent, take_telemetry}) {
       attempt(reading, [&] { take(reading, folder); });
     }
   });

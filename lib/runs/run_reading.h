@@ -20,7 +20,7 @@ struct RunReading {
   std::string stamp;
   std::vector<std::string> telemetry;    // names, oldest first
   std::vector<std::string> checkpoints;  // paths, oldest first
-  RunRecord config;                      // what config.yaml says, in the fields of that name
+  RunRecord config;                      // what config.yaml and accepted changes say, in the fields of that name
   std::optional<Summary> summary;
   TelemetryStart start;
   TelemetryEnd end;  // its epoch only where summary_is_newest is false

@@ -49,8 +49,8 @@ struct RunRecord {
   // From config.yaml.
   std::string config_name, task, dataset, host;
   std::optional<std::uint64_t> seed;
-  std::optional<std::int64_t> planned_epochs;
-  std::string metric;  // training.metric
+  std::optional<std::int64_t> planned_epochs;  // with what `esper set` changed
+  std::string metric;                          // training.metric
   Goal goal = Goal::kMaximize;
   std::string best_metric;  // checkpoint.best_metric, by which the best epoch is chosen
   Goal best_goal = Goal::kMinimize;

@@ -7,6 +7,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "base/text/json_struct.h"
+#include "history/setting_change.h"
 #include "run_room.h"
 #include "storage/folder_lock.h"
 
@@ -46,6 +47,23 @@ TEST_CASE("a run that ended is read from its summary, with everything that its f
   const auto again = base::from_json<RunRecord>(base::to_json(record));
   REQUIRE(again);
   CHECK(base::to_json(*again) == base::to_json(record));
+}
+
+TEST_CASE("the planned epochs are those that the run accepted last while it trained") {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  fs::create_directories(run.path + "/changes");
+  write_text(run.path + "/changes/request-0001.json", R"({"set": {"epochs": "9"}})");  // not accepted
+  CHECK(read_run_record(run.path).planned_epochs == 3);
+  auto& files = storage::real_file_system();
+  const history::SettingChange rate{1, "training.optimizer.lr", "0.01", 1};
+  history::publish_accepted(files, run.path, {rate});
+  CHECK(read_run_record(run.path).planned_epochs == 3);
+  history::publish_accepted(files, run.path, {{2, "epochs", "5", 2}, {1, "epochs", "2", 3}, rate});
+  run.add_summary("done", 3);
+  const auto record = read_run_record(run.path);
+  CHECK(record.planned_epochs == 2);
+  CHECK(record.state == RunState::kFinished);
 }
 
 TEST_CASE("a run has the name of its folder, however that is given") {
@@ -273,6 +291,15 @@ TEST_CASE("what cannot be read makes a run damaged, with the reason, and nothing
     fs::remove(run.path + "/summary.json");
     fs::create_symlink("summary.json", run.path + "/summary.json");
     reason = "summary.json is a link";
+  }
+  SECTION("accepted settings that were cut off") {
+    write_text(run.path + "/changes/accepted.json", R"({"changes": [)");
+    reason = "accepted.json is damaged";
+  }
+  SECTION("a link in place of the changed settings") {
+    fs::create_directories(room / "elsewhere");
+    fs::create_directory_symlink(room / "elsewhere", run.path + "/changes");
+    reason = "changes";
   }
   SECTION("a link in place of the checkpoints") {
     fs::rename(run.path + "/checkpoints", room / "elsewhere");

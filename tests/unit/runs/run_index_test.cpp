@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "history/setting_change.h"
 #include "run_room.h"
 #include "storage/folder_lock.h"
 
@@ -61,6 +62,14 @@ TEST_CASE("everything that a run writes changes its stamp, and so does the end o
   run.add_summary("diverged", 9);
   CHECK(is_read_again());
   CHECK(known[0].state == RunState::kDiverged);
+  for (const char* epochs : {"5", "7"}) {
+    history::publish_accepted(storage::real_file_system(), run.path, {{3, "epochs", epochs, 1}});
+    CHECK(is_read_again());
+    CHECK(std::to_string(known[0].planned_epochs.value_or(0)) == epochs);
+    const std::string changes = run.path + "/changes";
+    fs::last_write_time(changes, fs::last_write_time(changes) - std::chrono::seconds(1));  // its clock is coarse
+    CHECK(is_read_again());
+  }
   CHECK_FALSE(is_read_again());
 }
 
