@@ -17,8 +17,9 @@ constexpr std::int64_t kNsInMs = 1'000'000;
 
 bool is_better(Goal goal, double value, double than) { return goal == Goal::kMinimize ? value < than : value > than; }
 
-// Of a run without a summary of its end: what was saved, and the epoch that was reported after that.
-Course unfinished_course(RunReading& reading, const RunRecord& record) {
+// Of a run whose summary does not say it, or that has none of its end: what was saved, and the epoch that was reported
+// after that.
+Course saved_course(RunReading& reading, const RunRecord& record) {
   Course course;
   if (!reading.checkpoints.empty()) {
     const std::string& newest = reading.checkpoints.back();
@@ -119,7 +120,7 @@ RunRecord read_run_record(const std::string& folder) {
   record.path = folder;
   record.stamp = reading.stamp;
   record.name = last_name(folder);
-  take_course(reading.summary_is_newest ? reading.summary->course : unfinished_course(reading, record), record);
+  take_course(reading.has_course_in_summary() ? *reading.summary->course : saved_course(reading, record), record);
   take_times(reading, record);
   record.parent = reading.parent;
   record.parent_checkpoint = reading.parent_checkpoint;

@@ -85,6 +85,19 @@ Course course_of(const json& progress) {
   return course;
 }
 
+std::optional<Course> course_of_summary(const json& summary) {
+  const auto epochs = count_of(summary, "epochs");
+  if (!epochs) return std::nullopt;
+  Course course;
+  course.epochs = *epochs;
+  course.trained_s = seconds_of(summary, "wall_s");
+  course.last.figures = figures_of(member(summary, "validation"));
+  if (!course.last.figures.empty()) course.last.epoch = course.epochs;
+  const json& best = member(summary, "best");
+  course.best = {count_of(best, "epoch"), figures_of(best)};
+  return course;
+}
+
 }  // namespace
 
 base::Expected<Summary> read_summary(std::string_view text) {
@@ -102,13 +115,7 @@ base::Expected<Summary> read_summary(std::string_view text) {
   summary.reason = text_at(parsed, "reason");
   summary.until = end_of_ledger(*object);
   summary.version = text_at(parsed, "version");
-  Course& course = summary.course;
-  course.epochs = count_of(parsed, "epochs").value_or(0);
-  course.trained_s = seconds_of(parsed, "wall_s");
-  course.last.figures = figures_of(member(parsed, "validation"));
-  if (!course.last.figures.empty()) course.last.epoch = course.epochs;
-  const json& best = member(parsed, "best");
-  course.best = {count_of(best, "epoch"), figures_of(best)};
+  summary.course = course_of_summary(parsed);
   return summary;
 }
 

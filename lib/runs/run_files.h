@@ -23,9 +23,9 @@ struct Summary {
   RunState state = RunState::kFinished;
   bool stopped_early = false;  // finished by training.early_stop_epochs
   std::string reason;
-  std::string until;    // when its process ended, RFC 3339; empty in files of earlier versions
-  std::string version;  // of Esper; empty where it was not recorded
-  Course course;
+  std::string until;             // when its process ended, RFC 3339; empty in files of earlier versions
+  std::string version;           // of Esper; empty where it was not recorded
+  std::optional<Course> course;  // none where the number of epochs is missing or damaged
 };
 
 // Of the text of summary.json.

@@ -152,7 +152,7 @@ void take_telemetry(RunReading& reading, const FolderReader& folder) {
   if (reading.summary) {
     reading.end = read_telemetry_end(files, EndDetail::kTimestamp);
     reading.summary_is_newest = is_newest(reading, *reading.summary);
-    if (reading.summary_is_newest) return;
+    if (reading.has_course_in_summary()) return;
   }
   reading.end = read_telemetry_end(files, EndDetail::kAll);
 }

@@ -23,13 +23,14 @@ struct RunReading {
   RunRecord config;                      // what config.yaml and accepted changes say, in the fields of that name
   std::optional<Summary> summary;
   TelemetryStart start;
-  TelemetryEnd end;  // its epoch only where summary_is_newest is false
+  TelemetryEnd end;  // its epoch only where has_course_in_summary() is false
   std::string parent, parent_checkpoint;
   bool summary_is_newest = false;  // no later process wrote anything
   std::string damage;              // the first thing that could not be read, as text; else empty
 
   const storage::WalkedEntry* find(std::string_view entry) const;
   void report(const std::string& problem);
+  bool has_course_in_summary() const { return summary_is_newest && summary->course; }
 };
 
 // Never throws for what lies in the folder: that is `damage`.

@@ -44,8 +44,8 @@ std::optional<EndedCourse> if_readable(Read read) {
 // A process whose summary could not be written, as on a full disk, leaves that of an earlier one, which trained less.
 std::optional<EndedCourse> in_summary(const std::string& run_dir) {
   const auto summary = runs::read_summary(runs::FolderReader(run_dir).read("summary.json", kMostSummaryBytes));
-  if (!summary || summary->state != runs::RunState::kFinished) return std::nullopt;
-  return EndedCourse{summary->course, summary->stopped_early};
+  if (!summary || summary->state != runs::RunState::kFinished || !summary->course) return std::nullopt;
+  return EndedCourse{*summary->course, summary->stopped_early};
 }
 
 std::optional<EndedCourse> in_newest_checkpoint(const std::string& run_dir) {

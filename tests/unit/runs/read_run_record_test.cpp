@@ -139,6 +139,27 @@ TEST_CASE("a training time that no clock can have counted is as good as missing"
   CHECK(record.epochs == 2);
 }
 
+TEST_CASE("a summary whose epochs are no count leaves the course to the newest checkpoint and the telemetry") {
+  const auto epochs = GENERATE(as<std::string>{}, "\"three\"", "-1", "1e300", "3.7", "null");
+  CAPTURE(epochs);
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  run.report_epoch(3, 0.5, 0.9);
+  run.add_summary("done", 4);
+  const std::string file = run.path + "/summary.json";
+  json summary = json::parse(std::ifstream(file));
+  summary["epochs"] = json::parse(epochs);
+  write_text(file, summary.dump());
+  const auto record = read_run_record(run.path);
+  CHECK(record.state == RunState::kFinished);
+  CHECK(record.ended_ms == 1'800'000'004'000);
+  CHECK(record.epochs == 3);
+  CHECK(record.last.epoch == 3);
+  CHECK(figure_of(record.last, "accuracy") == 0.9);
+  fs::remove(run.path + "/telemetry.jsonl");
+  CHECK(read_run_record(run.path).epochs == 2);
+}
+
 TEST_CASE("each way to end has its state") {
   const auto [status, state] =
       GENERATE(std::pair{"early_stopped", RunState::kFinished}, std::pair{"interrupted", RunState::kInterrupted},
