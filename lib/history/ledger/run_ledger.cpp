@@ -42,6 +42,11 @@ std::optional<double> counted_ms(const json& object, const std::string& name) {
   return ms && *ms >= 0 && *ms <= kMost ? ms : std::nullopt;
 }
 
+std::string damaged_times(std::size_t count, std::string_view file) {
+  return fmt::format("{} time{} in {} {} damaged and {} ignored", count, count == 1 ? "" : "s", file,
+                     count == 1 ? "is" : "are", count == 1 ? "was" : "were");
+}
+
 // The account in summary.json.
 struct Summary {
   std::string from, until;
@@ -71,15 +76,21 @@ Summary read_summary(const std::filesystem::path& path, std::vector<std::string>
     return {};
   }
   const json& ledger = member(parsed, "ledger");
-  if (!number_at(ledger, "wall_ms")) return {};  // of a version that kept no account
+  if (ledger.is_null()) return {};  // of a version that kept no account
   const auto wall_ms = counted_ms(ledger, "wall_ms");
   if (!wall_ms) {
-    gaps.push_back("the wall time in summary.json is damaged and was ignored");
+    gaps.push_back(ledger.is_object() ? "the wall time in summary.json is damaged and was ignored"
+                                      : "the ledger in summary.json is damaged and was ignored");
     return {};
   }
+  const json& times = member(ledger, "ms");
+  std::size_t damaged = 0;
   for (const auto& [owner, name] : names(Owner{})) {
-    summary.ms[index_of(owner)] = counted_ms(member(ledger, "ms"), std::string(name)).value_or(0);
+    const auto ms = counted_ms(times, std::string(name));
+    if (!ms && !member(times, std::string(name)).is_null()) ++damaged;
+    summary.ms[index_of(owner)] = ms.value_or(0);
   }
+  if (damaged > 0) gaps.push_back(damaged_times(damaged, "summary.json"));
   summary.from = text_at(ledger, "from");
   summary.until = text_at(ledger, "until");
   summary.wall_ms = *wall_ms;
@@ -114,6 +125,7 @@ class Packets {
 
   void finish() {
     end_process(Last::kYes);
+    if (damaged_times_ > 0) gaps().push_back(damaged_times(damaged_times_, "telemetry.jsonl"));
     if (run_.processes > 0 && !open_is_summarized_) run_.status.clear();  // it is an earlier process's
     const bool use_summary = summary_.wall_ms > 0 && sum(summary_.ms) >= 0.99 * sum(inside_);
     const Times& newest = use_summary ? summary_.ms : inside_;
@@ -154,7 +166,9 @@ class Packets {
     if (!value) return false;
     if (name == "tolaria.ledger.ms"_metric.name()) {
       const auto owner = base::from_name<Owner>(text_at(member(metric, "attributes"), "owner"));
-      if (owner) times[index_of(*owner)] += counted_ms(metric, "value").value_or(0);
+      const auto ms = counted_ms(metric, "value");
+      if (owner) times[index_of(*owner)] += ms.value_or(0);
+      if (owner && !ms) ++damaged_times_;
     }
     if (name == "tolaria.step.p50_us"_metric.name()) run_.step_p50_us = value;
     if (name == "tolaria.step.p95_us"_metric.name()) run_.step_p95_us = value;
@@ -199,6 +213,7 @@ class Packets {
   std::optional<std::ptrdiff_t> killed_;  // where the gap of the process before the newest one is, if it has one
   std::set<std::string> seen_;
   std::int64_t epoch_packets_ = 0;
+  std::size_t damaged_times_ = 0;
   std::string newest_epoch_;
   double timeouts_ = 0, dropped_ = 0;
 };

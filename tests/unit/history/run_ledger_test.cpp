@@ -198,7 +198,8 @@ TEST_CASE("times that no clock can have counted are not believed") {
     const auto ledger = run.read();
     CHECK(ledger.wall_ms == 1000);
     CHECK(ledger.of(Owner::kIdle) == 0);
-    CHECK(ledger.gaps == std::vector<std::string>{"the wall time in summary.json is damaged and was ignored"});
+    CHECK(ledger.gaps == std::vector<std::string>{"the wall time in summary.json is damaged and was ignored",
+                                                  "2 times in telemetry.jsonl are damaged and were ignored"});
   }
   run.summary({{"from", RunFolder::time(0)},
                {"until", RunFolder::time(5)},
@@ -207,6 +208,25 @@ TEST_CASE("times that no clock can have counted are not believed") {
   const auto ledger = run.read();
   CHECK(ledger.wall_ms == 1200);
   CHECK(ledger.of(Owner::kPolicy) == 0);
+  CHECK(ledger.gaps == std::vector<std::string>{"1 time in summary.json is damaged and was ignored",
+                                                "2 times in telemetry.jsonl are damaged and were ignored"});
+}
+
+TEST_CASE("a ledger in summary.json that is none is told, and one that is missing is of an earlier version") {
+  const RunFolder run;
+  run.event(1, "tolaria.run_started");
+  run.epoch(2, 1, {{"compute", 1000}});
+  run.event(4, "tolaria.run_finished");
+  for (const json& ledger : {json(5), json("x"), json::array()}) {
+    CAPTURE(ledger);
+    run.summary(ledger);
+    CHECK(run.read().wall_ms == 1000);
+    CHECK(run.read().gaps == std::vector<std::string>{"the ledger in summary.json is damaged and was ignored"});
+  }
+  run.summary(json::object());
+  CHECK(run.read().gaps == std::vector<std::string>{"the wall time in summary.json is damaged and was ignored"});
+  run.summary(nullptr);
+  CHECK(run.read().gaps.empty());
 }
 
 TEST_CASE("without telemetry the summary is enough") {
@@ -238,7 +258,7 @@ TEST_CASE("damage costs what it covers and no more") {
   CHECK(ledger.wall_ms == 30);
   CHECK(ledger.epochs == 2);
   CHECK(ledger.damaged_lines >= 3);
-  CHECK(ledger.gaps.size() == 3);  // the summary, the process without an end, the lines
+  CHECK(ledger.gaps.size() == 4);  // the summary, the process without an end, the time, the lines
 }
 
 TEST_CASE("a folder without any times is an error that says so") {
