@@ -2,10 +2,10 @@
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/names.h"
-#include "base/parse_number.h"
 #include "base/text/joined.h"
 #include "base/text/printable.h"
 #include "esper/front.h"
@@ -23,7 +23,8 @@ using nlohmann::ordered_json;
 
 struct TopoOptions {
   std::string run;
-  std::string at, from, to;
+  std::optional<std::int64_t> at;
+  std::int64_t from = 0, to = 0;
   bool json = false;
 };
 
@@ -106,15 +107,6 @@ int log(const TopoOptions& options) {
   return 0;
 }
 
-std::int64_t step_in(const std::string& text) {
-  const std::int64_t step = base::parse_number<std::int64_t>(text).value_or(-1);
-  if (step < 0) {
-    throw base::Error(base::ExitCode::kConfig,
-                      fmt::format("\"{}\" is not a step: optimizer steps are counted from 0 to {}", text, INT64_MAX));
-  }
-  return step;
-}
-
 struct Moment {
   RunPlace place;
   GrowthHistory::State state;
@@ -133,14 +125,12 @@ struct Moment {
 }
 
 // Adds to run.gaps where the step is after all that is known.
-Moment moment_at(history::RunHistory& run, const std::string& wanted) {
-  if (wanted.empty()) return {run.last(), run.history.replay()};
-  const auto step = step_in(wanted);
+Moment moment_at(history::RunHistory& run, std::int64_t step) {
   const auto place = run.history.place_at(step);
   if (!place) fail_too_early(run, step);
   if (step > run.last().step) {
-    run.gaps.push_back("step " + wanted + " is after the last recorded step (" + place_text(run.last()) +
-                       "), which is shown instead");
+    run.gaps.push_back(fmt::format("step {} is after the last recorded step ({}), which is shown instead", step,
+                                   place_text(run.last())));
   }
   return {*place, run.history.replay(place)};
 }
@@ -170,7 +160,7 @@ std::string drawing(const Topology& topology) {
 
 int show(const TopoOptions& options) {
   auto run = history::read_run_history(options.run);
-  const auto [place, state] = moment_at(run, options.at);
+  const auto [place, state] = options.at ? moment_at(run, *options.at) : Moment{run.last(), run.history.replay()};
   if (options.json) {
     print_json({{"run_dir", options.run},
                 {"at", place_json(place)},
@@ -229,7 +219,9 @@ void add_topo_show(CLI::App& topo, Front& front) {
   CLI::App* command = add_command(topo, "show", "Show which seed occupied each slot, rebuilt from the journal",
                                   "esper topo show runs/digits-20260301-120000 --at 460");
   const auto options = add_topo(*command, front, show);
-  command->add_option("--at", options->at, "Number of optimizer steps; default: the newest event")->type_name("STEP");
+  command->add_option("--at", options->at, "Number of optimizer steps; default: the newest event")
+      ->type_name("STEP")
+      ->check(whole_number(0));
 }
 
 void add_topo_diff(CLI::App& topo, Front& front) {
@@ -237,10 +229,14 @@ void add_topo_diff(CLI::App& topo, Front& front) {
                                   "esper topo diff runs/digits-20260301-120000 230 920\n"
                                   "Exit code 0: the topologies are equal; 1: they differ");
   const auto options = add_topo(*command, front, diff);
-  command->add_option("first", options->from, "Number of optimizer steps")->required()->type_name("STEP");
+  command->add_option("first", options->from, "Number of optimizer steps")
+      ->required()
+      ->type_name("STEP")
+      ->check(whole_number(0));
   command->add_option("second", options->to, "Number of optimizer steps to compare with it")
       ->required()
-      ->type_name("STEP");
+      ->type_name("STEP")
+      ->check(whole_number(0));
 }
 
 }  // namespace esper

@@ -96,13 +96,16 @@ TEST_CASE("topo show draws the topology at any step") {
 TEST_CASE("a step that is none is refused, one behind the last record is told with the last one there is") {
   const GrownRun run;
   for (const std::string& step :
-       std::vector<std::string>{"-1", "x", "7.5", "9223372036854775808", std::string(309, '9')}) {
+       std::vector<std::string>{"", "-1", "x", "7.5", "9223372036854775808", std::string(309, '9')}) {
     CAPTURE(step);
     CHECK(run_esper({"topo", "show", run.path, "--at", step}).exit_code == 2);
     CHECK(run_esper({"topo", "diff", run.path, "0", step}).exit_code == 2);
+    CHECK(run_esper({"topo", "diff", run.path, step, "8"}).exit_code == 2);
   }
-  CHECK_THAT(run_esper({"topo", "show", run.path, "--at", std::string(309, '9')}).err,
-             ContainsSubstring("is not a step: optimizer steps are counted from 0"));
+  CHECK_THAT(run_esper({"topo", "show", run.path, "--at", ""}).err,
+             ContainsSubstring("--at: needs a whole number from 0 on, not \"\""));
+  CHECK_THAT(run_esper({"topo", "diff", run.path, "", ""}).err,
+             ContainsSubstring("first: needs a whole number from 0 on, not \"\""));
   const std::string note = "step 99999 is after the last recorded step (epoch 2, step 16), which is shown instead";
   for (const auto& words :
        {std::vector<std::string>{"show", run.path, "--at", "99999"}, {"diff", run.path, "16", "99999"}}) {
