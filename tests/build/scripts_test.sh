@@ -43,7 +43,7 @@ ends 0 "$HOME/.cache/esper" env -u ESPER_CACHE XDG_CACHE_HOME=cache bash -c "$(s
 ends 0 "/somewhere/esper" env -u ESPER_CACHE XDG_CACHE_HOME=/somewhere bash -c "$(sourced 'echo $CACHE')"
 
 # What a script does is in the comment at its top, which it prints before it does anything.
-for script in approve bench_imported bootstrap format fuzz gpu_check perf_drill sanitize test; do
+for script in approve bench_imported bootstrap experiment format fuzz gpu_check perf_drill sanitize test train_policy; do
   for help in -h --help; do
     ends 0 "  scripts/$script" "$work/scripts/$script" "$help"
     [[ $(wc -l <"$work/said") == $(sed -n '2,/^[^#]/p' "$work/scripts/$script" | grep -c '^#') ]] || failed "prints another text than its comment"
