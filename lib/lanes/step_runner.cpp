@@ -66,7 +66,8 @@ bool StepRunner::step(Batch microbatches, StepPlace place) {
     if (followed == Followed::kInterrupted) return false;
     if (followed == Followed::kRan) return true;
   }
-  seek_candidate(shape, microbatches);
+  const bool check_is_due = shape.incumbent && place.number >= shape.next_check;
+  if (!check_is_due) seek_candidate(shape, microbatches);
   const StepOutcome outcome = machine_.step(shape, microbatches, place);
   if (outcome.event == ShapeEvent::kRecorded) seek_candidate(shape, microbatches);
   search_.learn(shape, outcome, place);
@@ -95,11 +96,12 @@ StepShape& StepRunner::shape_of(Batch microbatches, StepPlace place) {
   return shape;
 }
 
-void StepRunner::rolled_back(std::int64_t number) {
+void StepRunner::rolled_back(std::int64_t number, ReturnedFrom cause) {
   journal_.rolled_back();
   for (const auto& shape : shapes_.shapes()) {
     shape->recorded = {};
     machine_.check_again_after(*shape, number);
+    if (cause == ReturnedFrom::kBadStep) machine_.check_compiled_at(*shape, number);
   }
 }
 

@@ -35,7 +35,9 @@ class StepRunner {
   [[nodiscard]] BitsJournal::Pause unrecorded() { return BitsJournal::Pause(journal_); }
 
   // After the model's state became an earlier one's again, and the run goes on from there. `number`: of the next step.
-  void rolled_back(std::int64_t number);
+  // After a bad step compiled programs are compared with eager before they run again: one of them may be why.
+  enum class ReturnedFrom { kBadStep, kLackOfMemory };
+  void rolled_back(std::int64_t number, ReturnedFrom cause);
 
   // Between two steps: what is done about changes of the network's structure.
   StructureChanges& structure_changes() { return changes_; }

@@ -55,6 +55,9 @@ class ShapeMachine {
   void run_incumbent(StepShape& shape, std::span<const step::Microbatch> microbatches);
   // Schedules the next comparison with eager: the incumbent agrees with eager up to `number`, or starts there.
   void check_again_after(StepShape& shape, std::int64_t number) const;
+  // A step went wrong, and the run is back before step `number`: a compiled program may be why. The one in use is
+  // compared with eager in the shape's next step, and so is one on trial, which is given up where both are compiled.
+  void check_compiled_at(StepShape& shape, std::int64_t number) const;
 
  private:
   using Batch = std::span<const step::Microbatch>;

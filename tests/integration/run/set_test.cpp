@@ -237,7 +237,7 @@ TEST_CASE("esper set refuses with all problems, and leaves nothing behind") {
   }
   const Finished ended = set(run, {"training.optimizer.lr=0.01"});
   CHECK(ended.exit_code == 2);
-  CHECK_THAT(json_of(ended)["error"]["text"].get<std::string>(), ContainsSubstring("has ended, its 24 epochs"));
+  CHECK_THAT(json_of(ended)["error"]["text"].get<std::string>(), ContainsSubstring("has ended: its 24 epochs"));
   CHECK_FALSE(fs::exists(run / "changes"));
 }
 

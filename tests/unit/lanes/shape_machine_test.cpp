@@ -3,8 +3,10 @@
 #include "lanes/shape/shape_machine.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <new>
 
+#include "lanes/shape/shape_set.h"
 #include "unit/lanes/compiling_step.h"
 
 namespace esper::test::shape_machine_test {
@@ -24,6 +26,15 @@ struct CompiledRun : CompilingStep {
   // Runs a step in a compiled lane that does this.
   void run(const std::function<void()>& step) {
     machine.run_in(lanes::Lane(Lane::kCompiled, [&](auto) { step(); }, {nullptr, key, 1}), {});
+  }
+  // In use, or on trial. Its step spoils the model.
+  lanes::Lane spoiling_lane() {
+    return lanes::Lane(Lane::kCompiled,
+                       [this](auto) {
+                         const torch::NoGradGuard no_grad;
+                         for (const auto& named : step::named_tensors(model->state)) named.tensor.detach().fill_(NAN);
+                       },
+                       {nullptr, key, 1});
   }
   bool is_in_cache() { return service.cache().facts(key).has_value(); }
 
@@ -52,6 +63,40 @@ TEST_CASE("a lack of memory in a compiled step is not the program's fault") {
   CHECK(it.reported("tolaria.compile_runtime_fallback", "reason").empty());
   CHECK(it.figures.quarantined == 0);
   CHECK(it.is_in_cache());
+}
+
+TEST_CASE("after a bad step a compiled program in use is compared with eager, and not used where it was why") {
+  CompiledRun it;
+  const auto batch = make_batches(it.c, 1);
+  lanes::ShapeSet shapes;
+  lanes::StepShape& shape = shapes.add(it.model->network.structure_version(), batch);
+  shape.state = lanes::Settled{};
+  shape.incumbent = it.spoiling_lane();
+  it.machine.check_again_after(shape, 0);
+  it.machine.check_compiled_at(shape, 5);
+  const auto outcome = it.machine.step(shape, batch, {5, 100});
+  CHECK(outcome.event == lanes::ShapeEvent::kRejected);
+  CHECK(outcome.rejection.cause == lanes::Rejection::Cause::kErred);
+  CHECK_FALSE(shape.incumbent);
+  for (const auto& named : step::named_tensors(it.model->state)) CHECK(named.tensor.isfinite().all().item<bool>());
+}
+
+TEST_CASE("after a bad step a compiled program on trial is compared again, and given up beside another one") {
+  CompiledRun it;
+  lanes::ShapeSet shapes;
+  lanes::StepShape& shape = shapes.add(it.model->network.structure_version(), make_batches(it.c, 1));
+  shape.state = lanes::Trialling{it.spoiling_lane()};
+  it.machine.check_compiled_at(shape, 5);
+  CHECK(shape.is(lanes::StateId::kChecking));
+  shape.state = lanes::Trialling{it.spoiling_lane()};
+  shape.incumbent = it.spoiling_lane();
+  it.machine.check_compiled_at(shape, 5);
+  CHECK(shape.is(lanes::StateId::kSearching));
+  CHECK(shape.next_check == 5);
+  shape.incumbent.reset();
+  shape.state = lanes::Trialling{lanes::Lane(Lane::kReplay, [](auto) {}, {})};
+  it.machine.check_compiled_at(shape, 5);
+  CHECK(shape.is(lanes::StateId::kTrialling));
 }
 
 }  // namespace esper::test::shape_machine_test

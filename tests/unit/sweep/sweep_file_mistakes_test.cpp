@@ -226,7 +226,8 @@ TEST_CASE(
   const auto graph = lanes("[auto, cpu]");
   REQUIRE(graph.size() == 1);
   CHECK(graph[0].starts_with("2:34: parameters.step.lane: graph cannot run with device.kind: cpu"));
-  CHECK(graph[0].ends_with("(with step.lane=graph, device.kind=cpu)"));
+  CAPTURE(graph[0]);
+  CHECK(graph[0].ends_with("(with step.lane=graph, device.kind=\"cpu\")"));
 
   const test::TemporaryFolder folder;
   std::ofstream(folder / "run.yaml") << "step: {lane: graph}\ndevice: {kind: cpu}\n";
