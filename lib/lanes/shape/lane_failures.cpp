@@ -15,6 +15,18 @@ using leyline::event;
 using leyline::Level;
 using namespace leyline::literals;
 
+// For whoever looks into the quarantine, without the event of the run that found it.
+std::string with_place(const Rejection& rejection) {
+  const auto& where = rejection.where;
+  if (!where) return rejection.reason;
+  std::string text = rejection.reason + " in " + where->tensor;
+  if (where->tolerance > 0) {
+    text += " by " + format_significant(where->difference, 3) + ", where " + format_significant(where->tolerance, 3) +
+            " is allowed";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string LaneFailures::name_of(config::Lane kind) const {
@@ -51,7 +63,7 @@ void LaneFailures::reject(config::Lane kind, const std::string& key, const Rejec
   ++figures_.quarantined;
   // An exception may have been chance, a wrong result was not.
   const auto fault = rejection.where ? program::EntryFault::kWrong : program::EntryFault::kFailed;
-  services_.compile_service->cache().quarantine(key, fault, rejection.reason);
+  services_.compile_service->cache().quarantine(key, fault, with_place(rejection));
 }
 
 void LaneFailures::report_no_compiler(const std::string& kind, const std::string& reason) {

@@ -56,6 +56,14 @@ TEST_CASE("a compiled program whose step fails is quarantined, and the event has
   CHECK(it.service.cache().quarantine_reason(it.key, program::EntryFault::kFailed) == "an index is out of range");
 }
 
+TEST_CASE("the reason in the quarantine of a wrong program says where it differs, and by how much") {
+  CompiledRun it;
+  const program::Difference difference{.tensor = "host.head.bias", .difference = 0.5, .tolerance = 0.001};
+  it.failures.reject(Lane::kCompiled, it.key, {lanes::Rejection::Cause::kErred, "its step differs", difference});
+  CHECK(it.service.cache().quarantine_reason(it.key, program::EntryFault::kWrong) ==
+        "its step differs in host.head.bias by 0.5, where 0.001 is allowed");
+}
+
 TEST_CASE("a lack of memory in a compiled step is not the program's fault") {
   CompiledRun it;
   CHECK_THROWS(it.run([] { throw std::bad_alloc(); }));
