@@ -34,10 +34,10 @@ class StepRunner {
   // to look at them. A record of theirs would replace those of the run's later steps.
   [[nodiscard]] BitsJournal::Pause unrecorded() { return BitsJournal::Pause(journal_); }
 
-  // After the model's state became an earlier one's again, and the run goes on from there. `number`: of the next step.
-  // After a bad step compiled programs are compared with eager before they run again: one of them may be why.
-  enum class ReturnedFrom { kBadStep, kLackOfMemory };
-  void rolled_back(std::int64_t number, ReturnedFrom cause);
+  // After a step that was not finite the model's state became an earlier one's again, and the run goes on from there.
+  // `number`: of the next step. Compiled programs are compared with eager before they run again: one of them may be
+  // why.
+  void rolled_back(std::int64_t number);
 
   // Between two steps: what is done about changes of the network's structure.
   StructureChanges& structure_changes() { return changes_; }

@@ -79,12 +79,6 @@ void EpochTrainer::report_pageable_batches(const std::string& reason) {
       leyline::event("tolaria.pinned_memory_refused"_event, leyline::Level::kWarning, {{"reason", reason}}));
 }
 
-void EpochTrainer::rolled_back() {
-  using ReturnedFrom = lanes::StepRunner::ReturnedFrom;
-  const bool lacked_memory = failure_ && failure_->kind == FailureKind::kOutOfMemory;
-  runner_.rolled_back(run_.progress.step, lacked_memory ? ReturnedFrom::kLackOfMemory : ReturnedFrom::kBadStep);
-}
-
 void EpochTrainer::begin_epoch() {
   batches_.begin_epoch(run_.progress.epoch, run_.progress.batch);
   step_.begin_epoch();

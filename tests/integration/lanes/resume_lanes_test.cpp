@@ -57,7 +57,7 @@ class Journey {
 
   void go_back_to(std::int64_t step, const Values& values) {
     start_from(values);
-    runner_->rolled_back(step, lanes::StepRunner::ReturnedFrom::kBadStep);
+    runner_->rolled_back(step);
   }
 
   const step::Model& model() const { return *model_; }
