@@ -242,12 +242,16 @@ void ShapeMachine::check_again_after(StepShape& shape, std::int64_t number) cons
 }
 
 void ShapeMachine::check_compiled_at(StepShape& shape, std::int64_t number) const {
-  if (shape.runs_compiled()) shape.next_check = number;
+  if (shape.runs_compiled()) {
+    shape.next_check = number;
+    if (shape.candidate() != nullptr) shape.enter(ShapeEvent::kWithdrawn, Searching{});
+    return;
+  }
   const bool is_on_trial = shape.is(StateId::kTrialling) && !shape.candidate()->key().empty();
   if (!is_on_trial) return;
   Lane candidate = std::move(*shape.candidate());
   shape.enter(ShapeEvent::kWithdrawn, Searching{});
-  if (!shape.runs_compiled()) challenge(shape, std::move(candidate));
+  challenge(shape, std::move(candidate));
 }
 
 }  // namespace esper::lanes

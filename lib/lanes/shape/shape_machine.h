@@ -56,7 +56,8 @@ class ShapeMachine {
   // Schedules the next comparison with eager: the incumbent agrees with eager up to `number`, or starts there.
   void check_again_after(StepShape& shape, std::int64_t number) const;
   // A step went wrong, and the run is back before step `number`: a compiled program may be why. The one in use is
-  // compared with eager in the shape's next step, and so is one on trial, which is given up where both are compiled.
+  // compared with eager in the shape's next step, and so is one on trial. Beside one in use a candidate is given up:
+  // the one in use would run before its comparison.
   void check_compiled_at(StepShape& shape, std::int64_t number) const;
 
  private:

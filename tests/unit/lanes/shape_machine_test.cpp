@@ -101,6 +101,10 @@ TEST_CASE("after a bad step a compiled program on trial is compared again, and g
   it.machine.check_compiled_at(shape, 5);
   CHECK(shape.is(lanes::StateId::kSearching));
   CHECK(shape.next_check == 5);
+  shape.state = lanes::Checking{it.spoiling_lane()};  // its comparison was undecided
+  it.machine.check_compiled_at(shape, 7);
+  CHECK(shape.is(lanes::StateId::kSearching));
+  CHECK(shape.next_check == 7);
   shape.incumbent.reset();
   shape.state = lanes::Trialling{lanes::Lane(Lane::kReplay, [](auto) {}, {})};
   it.machine.check_compiled_at(shape, 5);
