@@ -96,12 +96,12 @@ StepShape& StepRunner::shape_of(Batch microbatches, StepPlace place) {
   return shape;
 }
 
-void StepRunner::rolled_back(std::int64_t number) {
+void StepRunner::rolled_back(std::int64_t number, std::int64_t bad_step) {
   journal_.rolled_back();
   for (const auto& shape : shapes_.shapes()) {
     shape->recorded = {};
     machine_.check_again_after(*shape, number);
-    machine_.check_compiled_at(*shape, number);
+    machine_.check_compiled_at(*shape, number, bad_step);
   }
 }
 

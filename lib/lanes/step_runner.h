@@ -35,9 +35,9 @@ class StepRunner {
   [[nodiscard]] BitsJournal::Pause unrecorded() { return BitsJournal::Pause(journal_); }
 
   // After a step that was not finite the model's state became an earlier one's again, and the run goes on from there.
-  // `number`: of the next step. Compiled programs are compared with eager before they run again: one of them may be
-  // why.
-  void rolled_back(std::int64_t number);
+  // `number`: of the next step. Compiled programs are compared with eager before they run again, and once more at the
+  // bad step, or at the first one after it: one of them may be why.
+  void rolled_back(std::int64_t number, std::int64_t bad_step);
 
   // Between two steps: what is done about changes of the network's structure.
   StructureChanges& structure_changes() { return changes_; }

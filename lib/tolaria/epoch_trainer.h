@@ -34,9 +34,9 @@ class EpochTrainer {
     step_.record_epoch_end(metrics, trained);
   }
 
-  // Call after the run was rolled back to an earlier step, since one was not finite. After a lack of memory the run is
-  // composed anew.
-  void rolled_back() { runner_.rolled_back(run_.progress.step); }
+  // Call after the run was rolled back because of failure(): a step that was not finite. After a lack of memory the run
+  // is composed anew.
+  void rolled_back() { runner_.rolled_back(run_.progress.step, failure_->step); }
   // Call after the network may have changed.
   void take_structure() { runner_.structure_changes().take_structure(run_.progress.step); }
   // At the end of an epoch: a limited amount of work on the steps of structures that may come next.

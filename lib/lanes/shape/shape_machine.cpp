@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "base/error.h"
@@ -239,16 +240,19 @@ void ShapeMachine::run_incumbent(StepShape& shape, Batch microbatches) {
 void ShapeMachine::check_again_after(StepShape& shape, std::int64_t number) const {
   const std::int64_t every = context_.config.check_every;
   shape.next_check = every > 0 ? (number / every + 1) * every : std::numeric_limits<std::int64_t>::max();
+  if (number < shape.doubted_at) shape.next_check = std::min(shape.next_check, shape.doubted_at);
 }
 
-void ShapeMachine::check_compiled_at(StepShape& shape, std::int64_t number) const {
+void ShapeMachine::check_compiled_at(StepShape& shape, std::int64_t number, std::int64_t bad_step) const {
   if (shape.runs_compiled()) {
+    shape.doubted_at = bad_step;
     shape.next_check = number;
     if (shape.candidate() != nullptr) shape.enter(ShapeEvent::kWithdrawn, Searching{});
     return;
   }
   const bool is_on_trial = shape.is(StateId::kTrialling) && !shape.candidate()->key().empty();
   if (!is_on_trial) return;
+  shape.doubted_at = bad_step;
   Lane candidate = std::move(*shape.candidate());
   shape.enter(ShapeEvent::kWithdrawn, Searching{});
   challenge(shape, std::move(candidate));

@@ -57,8 +57,9 @@ class ShapeMachine {
   void check_again_after(StepShape& shape, std::int64_t number) const;
   // A step went wrong, and the run is back before step `number`: a compiled program may be why. The one in use is
   // compared with eager in the shape's next step, and so is one on trial. Beside one in use a candidate is given up:
-  // the one in use would run before its comparison.
-  void check_compiled_at(StepShape& shape, std::int64_t number) const;
+  // the one in use would run before its comparison. A program may fail only with the numbers of the bad step: what then
+  // runs compiled is compared there, too, or where that step is passed over in the shape's next one.
+  void check_compiled_at(StepShape& shape, std::int64_t number, std::int64_t bad_step) const;
 
  private:
   using Batch = std::span<const step::Microbatch>;

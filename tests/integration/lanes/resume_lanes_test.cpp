@@ -55,9 +55,9 @@ class Journey {
     }
   }
 
-  void go_back_to(std::int64_t step, const Values& values) {
+  void go_back_to(std::int64_t step, const Values& values, std::int64_t bad) {
     start_from(values);
-    runner_->rolled_back(step);
+    runner_->rolled_back(step, bad);
   }
 
   const step::Model& model() const { return *model_; }
@@ -145,7 +145,7 @@ TEST_CASE("a run that went back within the process is resumed with the bits of t
     const Values copied = values_of(whole.model());
     whole.run(kCopied, bad);
     const std::int64_t compiled_before = whole.compiled_steps();
-    whole.go_back_to(kCopied, copied);
+    whole.go_back_to(kCopied, copied, bad);
     whole.run(kCopied, kLastStep);
     // Whether it is adopted depends on its speed.
     if (bad == kWithinTrial) REQUIRE(whole.compiled_steps() > compiled_before);

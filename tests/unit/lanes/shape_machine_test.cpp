@@ -36,6 +36,11 @@ struct CompiledRun : CompilingStep {
                        },
                        {nullptr, key, 1});
   }
+  lanes::Lane right_lane() {
+    return lanes::Lane(Lane::kCompiled,
+                       [this](auto batch) { step::train_step(model->state, model->settings, batch, context.forward); },
+                       {nullptr, key, 1});
+  }
   bool is_in_cache() { return service.cache().facts(key).has_value(); }
 
   const std::string key = variant("default").key;
@@ -81,7 +86,7 @@ TEST_CASE("after a bad step a compiled program in use is compared with eager, an
   shape.state = lanes::Settled{};
   shape.incumbent = it.spoiling_lane();
   it.machine.check_again_after(shape, 0);
-  it.machine.check_compiled_at(shape, 5);
+  it.machine.check_compiled_at(shape, 5, 5);
   const auto outcome = it.machine.step(shape, batch, {5, 100});
   CHECK(outcome.event == lanes::ShapeEvent::kRejected);
   CHECK(outcome.rejection.cause == lanes::Rejection::Cause::kErred);
@@ -89,25 +94,42 @@ TEST_CASE("after a bad step a compiled program in use is compared with eager, an
   for (const auto& named : step::named_tensors(it.model->state)) CHECK(named.tensor.isfinite().all().item<bool>());
 }
 
+TEST_CASE("a compiled program that agrees after a bad step is compared once more where that was") {
+  CompiledRun it;
+  const auto batch = make_batches(it.c, 1);
+  lanes::ShapeSet shapes;
+  lanes::StepShape& shape = shapes.add(it.model->network.structure_version(), batch);
+  shape.state = lanes::Settled{};
+  shape.incumbent = it.right_lane();
+  it.machine.check_compiled_at(shape, 5, 9);
+  CHECK(it.machine.step(shape, batch, {5, 100}).event == lanes::ShapeEvent::kAgreed);
+  CHECK(shape.next_check == 9);
+  shape.incumbent = it.spoiling_lane();  // as if it failed with these numbers alone
+  const auto outcome = it.machine.step(shape, batch, {11, 100});
+  CHECK(outcome.event == lanes::ShapeEvent::kRejected);
+  CHECK_FALSE(shape.incumbent);
+  CHECK(shape.next_check > 11);
+}
+
 TEST_CASE("after a bad step a compiled program on trial is compared again, and given up beside another one") {
   CompiledRun it;
   lanes::ShapeSet shapes;
   lanes::StepShape& shape = shapes.add(it.model->network.structure_version(), make_batches(it.c, 1));
   shape.state = lanes::Trialling{it.spoiling_lane()};
-  it.machine.check_compiled_at(shape, 5);
+  it.machine.check_compiled_at(shape, 5, 5);
   CHECK(shape.is(lanes::StateId::kChecking));
   shape.state = lanes::Trialling{it.spoiling_lane()};
   shape.incumbent = it.spoiling_lane();
-  it.machine.check_compiled_at(shape, 5);
+  it.machine.check_compiled_at(shape, 5, 5);
   CHECK(shape.is(lanes::StateId::kSearching));
   CHECK(shape.next_check == 5);
   shape.state = lanes::Checking{it.spoiling_lane()};  // its comparison was undecided
-  it.machine.check_compiled_at(shape, 7);
+  it.machine.check_compiled_at(shape, 7, 7);
   CHECK(shape.is(lanes::StateId::kSearching));
   CHECK(shape.next_check == 7);
   shape.incumbent.reset();
   shape.state = lanes::Trialling{lanes::Lane(Lane::kReplay, [](auto) {}, {})};
-  it.machine.check_compiled_at(shape, 5);
+  it.machine.check_compiled_at(shape, 5, 5);
   CHECK(shape.is(lanes::StateId::kTrialling));
 }
 
