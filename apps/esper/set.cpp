@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "base/text/json_fields.h"
+#include "config/facts/early_stop.h"
 #include "config/loading/live_settings.h"
 #include "config/writing/free_fields.h"
 #include "esper/front.h"
@@ -40,7 +41,8 @@ std::int64_t epochs_without_better(base::FileSystem& files, const std::string& r
   if (checkpoints.empty()) return 0;
   try {
     const auto progress = base::member(history::read_run_json(files, checkpoints.back().path), "progress");
-    return base::number_at<std::int64_t>(progress, "epochs_without_better").value_or(0);
+    const double count = base::number_at(progress, "epochs_without_better").value_or(0);
+    return count > 0 && count < 1e9 ? static_cast<std::int64_t>(count) : 0;
   } catch (const base::IoError&) {
     return 0;
   }
@@ -60,9 +62,8 @@ std::string way_out(const std::string& run, const config::RunConfig& settings) {
 // Why no epoch would begin with these settings; empty: one would.
 std::string why_over(base::FileSystem& files, const std::string& run, std::int64_t epochs,
                      const config::RunConfig& settings) {
-  const int patience = settings.training.early_stop_epochs;
-  const auto without_better = patience > 0 ? epochs_without_better(files, run) : 0;
-  if (patience > 0 && without_better >= patience) {
+  const auto without_better = epochs_without_better(files, run);
+  if (config::stops_early(settings.training, without_better)) {
     return fmt::format(
         "after {} epochs without a better {} it would stop early at once; set "
         "training.early_stop_epochs with these settings, to more than {} or to 0, and go on with "

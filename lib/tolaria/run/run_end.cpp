@@ -9,6 +9,7 @@
 #include "base/names.h"
 #include "base/quantity.h"
 #include "base/signal_point.h"
+#include "config/facts/early_stop.h"
 #include "leyline/telemetry/telemetry.h"
 
 namespace esper::tolaria {
@@ -19,8 +20,7 @@ using End = RunOutcome::Kind;
 using namespace leyline::literals;
 
 bool RunEnd::stops_after(std::uint32_t epochs_without_better) const {
-  const auto patience = static_cast<std::uint32_t>(facts_.config.training.early_stop_epochs);
-  return patience > 0 && epochs_without_better >= patience;
+  return config::stops_early(facts_.config.training, epochs_without_better);
 }
 
 bool RunEnd::is_last_epoch_over() const { return progress_.epoch >= static_cast<std::uint32_t>(facts_.config.epochs); }

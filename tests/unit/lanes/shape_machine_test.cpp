@@ -49,6 +49,13 @@ struct CompiledRun : CompilingStep {
   lanes::ShapeMachine machine{context, failures, tally, lanes::ShapeMachine::Adoption::kWhenFaster};
 };
 
+// One shape of its steps.
+struct CompiledShape : CompiledRun {
+  const std::vector<step::Microbatch> batch = make_batches(c, 1);
+  lanes::ShapeSet shapes;
+  lanes::StepShape& tested = shapes.add(model->network.structure_version(), batch);
+};
+
 }  // namespace
 
 TEST_CASE("a compiled program whose step fails is quarantined, and the event has the cause without a backtrace") {
@@ -79,15 +86,13 @@ TEST_CASE("a lack of memory in a compiled step is not the program's fault") {
 }
 
 TEST_CASE("after a bad step a compiled program in use is compared with eager, and not used where it was why") {
-  CompiledRun it;
-  const auto batch = make_batches(it.c, 1);
-  lanes::ShapeSet shapes;
-  lanes::StepShape& shape = shapes.add(it.model->network.structure_version(), batch);
+  CompiledShape it;
+  lanes::StepShape& shape = it.tested;
   shape.state = lanes::Settled{};
   shape.incumbent = it.spoiling_lane();
   it.machine.check_again_after(shape, 0);
   it.machine.check_compiled_at(shape, 5, 5);
-  const auto outcome = it.machine.step(shape, batch, {5, 100});
+  const auto outcome = it.machine.step(shape, it.batch, {5, 100});
   CHECK(outcome.event == lanes::ShapeEvent::kRejected);
   CHECK(outcome.rejection.cause == lanes::Rejection::Cause::kErred);
   CHECK_FALSE(shape.incumbent);
@@ -95,26 +100,23 @@ TEST_CASE("after a bad step a compiled program in use is compared with eager, an
 }
 
 TEST_CASE("a compiled program that agrees after a bad step is compared once more where that was") {
-  CompiledRun it;
-  const auto batch = make_batches(it.c, 1);
-  lanes::ShapeSet shapes;
-  lanes::StepShape& shape = shapes.add(it.model->network.structure_version(), batch);
+  CompiledShape it;
+  lanes::StepShape& shape = it.tested;
   shape.state = lanes::Settled{};
   shape.incumbent = it.right_lane();
   it.machine.check_compiled_at(shape, 5, 9);
-  CHECK(it.machine.step(shape, batch, {5, 100}).event == lanes::ShapeEvent::kAgreed);
+  CHECK(it.machine.step(shape, it.batch, {5, 100}).event == lanes::ShapeEvent::kAgreed);
   CHECK(shape.next_check == 9);
   shape.incumbent = it.spoiling_lane();  // as if it failed with these numbers alone
-  const auto outcome = it.machine.step(shape, batch, {11, 100});
+  const auto outcome = it.machine.step(shape, it.batch, {11, 100});
   CHECK(outcome.event == lanes::ShapeEvent::kRejected);
   CHECK_FALSE(shape.incumbent);
   CHECK(shape.next_check > 11);
 }
 
 TEST_CASE("after a bad step a compiled program on trial is compared again, and given up beside another one") {
-  CompiledRun it;
-  lanes::ShapeSet shapes;
-  lanes::StepShape& shape = shapes.add(it.model->network.structure_version(), make_batches(it.c, 1));
+  CompiledShape it;
+  lanes::StepShape& shape = it.tested;
   shape.state = lanes::Trialling{it.spoiling_lane()};
   it.machine.check_compiled_at(shape, 5, 5);
   CHECK(shape.is(lanes::StateId::kChecking));
