@@ -14,6 +14,7 @@ inline constexpr std::array kFaultPoints = std::to_array<std::string_view>({
     "device.allocation",
     "device.pinned_memory",
     "lanes.capture",
+    "lanes.compiled_step",
     "lanes.recording",
     "nissa.sink_blocks",
     "program.worker_hangs",

@@ -31,7 +31,7 @@ bool wants_uncompiled(const LaneContext& context) { return context.config.lane !
 // Whether a lane is left to try for it, or to wait for.
 bool is_pending(const LaneContext& context, const StepShape& shape) {
   const LaneSearch& search = shape.search;
-  if (!search.begun || search.compiling || search.undecided) return true;
+  if (!search.begun || search.compiling || search.undecided || shape.withheld) return true;
   if (!shape.incumbent && !search.tried_uncompiled && wants_uncompiled(context)) return true;
   if (!shape.is_member() || search.took_shared) return false;
   const StepShape& leader = *shape.group->leader;

@@ -67,16 +67,17 @@ bool StepRunner::step(Batch microbatches, StepPlace place) {
     if (followed == Followed::kRan) return true;
   }
   const bool check_is_due = shape.incumbent && place.number >= shape.next_check;
-  if (!check_is_due) seek_candidate(shape, microbatches);
+  if (!check_is_due) seek_candidate(shape, microbatches, place);
   const StepOutcome outcome = machine_.step(shape, microbatches, place);
-  if (outcome.event == ShapeEvent::kRecorded) seek_candidate(shape, microbatches);
+  if (outcome.event == ShapeEvent::kRecorded) seek_candidate(shape, microbatches, place);
   search_.learn(shape, outcome, place);
   if (journal_.record(shape, tally_, place.number)) machine_.check_again_after(shape, place.number);
   return true;
 }
 
-void StepRunner::seek_candidate(StepShape& shape, Batch microbatches) {
-  if (!shape.is(StateId::kSearching)) return;
+void StepRunner::seek_candidate(StepShape& shape, Batch microbatches, StepPlace place) {
+  if (!shape.is(StateId::kSearching) || machine_.is_comparison_ahead(place.number)) return;
+  if (shape.withheld) return machine_.challenge(shape, *std::exchange(shape.withheld, std::nullopt));
   if (auto candidate = search_.next(shape, microbatches)) machine_.challenge(shape, std::move(*candidate));
 }
 
@@ -96,13 +97,9 @@ StepShape& StepRunner::shape_of(Batch microbatches, StepPlace place) {
   return shape;
 }
 
-void StepRunner::rolled_back(std::int64_t number, std::int64_t bad_step) {
+void StepRunner::rolled_back(std::int64_t number) {
   journal_.rolled_back();
-  for (const auto& shape : shapes_.shapes()) {
-    shape->recorded = {};
-    machine_.check_again_after(*shape, number);
-    machine_.check_compiled_at(*shape, number, bad_step);
-  }
+  for (const auto& shape : shapes_.shapes()) machine_.rolled_back(*shape, number);
 }
 
 bool StepRunner::settled() const {

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "lanes/candidate_search.h"
 #include "lanes/journal_follower.h"
@@ -34,16 +36,20 @@ class StepRunner {
   // to look at them. A record of theirs would replace those of the run's later steps.
   [[nodiscard]] BitsJournal::Pause unrecorded() { return BitsJournal::Pause(journal_); }
 
+  // Steps of the run, ascending, that were not finite when a compiled program ran them. In each of them, or in the next
+  // one of a shape, what the shape runs in is compared with eager, and until then no other lane is tried.
+  void compare_at(std::vector<std::int64_t> steps) { machine_.compare_at(std::move(steps)); }
   // After a step that was not finite the model's state became an earlier one's again, and the run goes on from there.
-  // `number`: of the next step. Compiled programs are compared with eager before they run again, and once more at the
-  // bad step, or at the first one after it: one of them may be why.
-  void rolled_back(std::int64_t number, std::int64_t bad_step);
+  // `number`: of the next step.
+  void rolled_back(std::int64_t number);
 
   // Between two steps: what is done about changes of the network's structure.
   StructureChanges& structure_changes() { return changes_; }
 
   // Of the last step: equal for steps whose lanes compute the same bits.
   std::uint64_t bits() const { return tally_.bits; }
+  // Of the last step: a compiled program ran it, and its result was kept.
+  bool ran_compiled() const { return !tally_.key.empty(); }
 
   // True if nothing is left to try or to wait for, for the shapes seen so far.
   bool settled() const;
@@ -56,7 +62,7 @@ class StepRunner {
   using Batch = std::span<const step::Microbatch>;
 
   StepShape& shape_of(Batch microbatches, StepPlace place);
-  void seek_candidate(StepShape& shape, Batch microbatches);
+  void seek_candidate(StepShape& shape, Batch microbatches, StepPlace place);
 
   config::StepConfig config_;
   RunnerServices services_;

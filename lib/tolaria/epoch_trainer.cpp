@@ -56,10 +56,25 @@ EpochTrainer::EpochTrainer(Run& run, GoodState& good_state)
       runner_(run.model, run.facts.config.step, run.facts.device, runner_services(run)),
       step_(run, runner_),
       batches_(run.data.train, run.facts.device, run.facts.config.step.accumulation,
-               look_ahead_for(run.facts.config.data, run.facts.device, run.data.train), run.ledger) {}
+               look_ahead_for(run.facts.config.data, run.facts.device, run.data.train), run.ledger) {
+  runner_.compare_at(run.progress.safety.compared_steps);
+}
+
+void EpochTrainer::rolled_back() {
+  runner_.compare_at(run_.progress.safety.compared_steps);
+  runner_.rolled_back(run_.progress.step);
+}
+
+// That a program is at fault is found out before a seed is suspected.
+bool EpochTrainer::is_of_step(const TrainingFailure& failure) const {
+  const auto& facts = run_.facts;
+  return can_roll_back_step_ || failure.kind == FailureKind::kOutOfMemory ||
+         wants_comparison(failure, run_.progress.safety,
+                          {.config = facts.config.safety, .epoch_end = facts.epoch_end(run_.progress)});
+}
 
 void EpochTrainer::record_failure(std::optional<TrainingFailure> failure) {
-  if (failure && !can_roll_back_step_ && failure->kind != FailureKind::kOutOfMemory) {
+  if (failure && !is_of_step(*failure)) {
     nonfinite_reason_ = failure->reason;
   } else {
     failure_ = std::move(failure);

@@ -34,9 +34,8 @@ class EpochTrainer {
     step_.record_epoch_end(metrics, trained);
   }
 
-  // Call after the run was rolled back because of failure(): a step that was not finite. After a lack of memory the run
-  // is composed anew.
-  void rolled_back() { runner_.rolled_back(run_.progress.step, failure_->step); }
+  // Call after the run was rolled back because of failure(). After a lack of memory the run is composed anew.
+  void rolled_back();
   // Call after the network may have changed.
   void take_structure() { runner_.structure_changes().take_structure(run_.progress.step); }
   // At the end of an epoch: a limited amount of work on the steps of structures that may come next.
@@ -48,7 +47,9 @@ class EpochTrainer {
   bool train_step(std::vector<step::Microbatch>& microbatches, TrainedEpoch& trained);
   // The cursor is after these: looks back, copies and saves when due. False: the epoch ends here.
   bool end_step(const std::vector<step::Microbatch>& microbatches);
-  // To failure(), or to nonfinite_reason() where the run cannot roll back a single step.
+  // Whether the run rolls back a single step because of it; else the epoch is undone as a whole.
+  bool is_of_step(const TrainingFailure& failure) const;
+  // To failure(), or to nonfinite_reason().
   void record_failure(std::optional<TrainingFailure> failure);
   void advance_cursor(const std::vector<step::Microbatch>& microbatches);
   void report_pageable_batches(const std::string& reason);

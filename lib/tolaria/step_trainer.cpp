@@ -86,6 +86,7 @@ StepTrainer::Result StepTrainer::run_step(const std::vector<Microbatch>& microba
   if (times != nullptr) times->push_back({begin, clock.now()});
   recorder_.end(microbatches, run_.facts.learning_rate(step) * rate_factor, {runner_.figures().in_use, runner_.bits()});
   auto failure = watch_.look_at(step, used);
+  if (failure) failure->ran_compiled = runner_.ran_compiled();
   if (failure && bundles != nullptr) bundles->keep(*failure, used, runner_.figures().in_use);
   return {std::move(failure)};
 }

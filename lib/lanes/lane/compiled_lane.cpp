@@ -1,5 +1,9 @@
 // A lane that runs a program compiled from the recording.
 
+#include <algorithm>
+#include <limits>
+
+#include "base/fault.h"
 #include "lanes/lane/lane_kind.h"
 #include "lanes/lane/recording.h"
 #include "lanes/lane/step_inputs.h"
@@ -24,6 +28,16 @@ LoadedProgram load(const LaneRequest& request) {
   return {std::move(package), key, next_bits()};
 }
 
+// For a drill.
+void spoil(const StepInputs& inputs) {
+  const torch::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < inputs.tensors.size(); ++i) {
+    const bool is_of_batch = std::ranges::find(inputs.batch, i, &StepInputs::BatchPart::input) != inputs.batch.end();
+    const torch::Tensor& tensor = inputs.tensors[i];
+    if (!is_of_batch && tensor.is_floating_point()) tensor.fill_(std::numeric_limits<double>::quiet_NaN());
+  }
+}
+
 // The graph holds addresses of its inputs, and the package reads the inputs; so they are destroyed in this order.
 struct CompiledStep {
   StepInputs inputs;
@@ -33,6 +47,7 @@ struct CompiledStep {
   void run(Batch microbatches) {
     for (const StepInputs::BatchPart& part : inputs.batch) inputs.tensors[part.input] = part.of(microbatches);
     package->run(inputs.tensors);
+    if (base::fault::hit("lanes.compiled_step")) spoil(inputs);
   }
 };
 

@@ -85,6 +85,10 @@ void ShapeGroups::withdraw(const StepShape& shape, const std::string& key) {
       other->search.tried_uncompiled = false;
       other->enter(ShapeEvent::kWithdrawn, Searching{});
     }
+    if (other->withheld && other->withheld->key() == key) {
+      other->search.tried_uncompiled = false;
+      other->withheld.reset();
+    }
     if (other->incumbent && other->incumbent->key() == key) {
       other->incumbent.reset();
       other->search.tried_uncompiled = false;

@@ -240,22 +240,16 @@ void ShapeMachine::run_incumbent(StepShape& shape, Batch microbatches) {
 void ShapeMachine::check_again_after(StepShape& shape, std::int64_t number) const {
   const std::int64_t every = context_.config.check_every;
   shape.next_check = every > 0 ? (number / every + 1) * every : std::numeric_limits<std::int64_t>::max();
-  if (number < shape.doubted_at) shape.next_check = std::min(shape.next_check, shape.doubted_at);
+  const auto compared = std::ranges::upper_bound(compared_steps_, number);
+  if (compared != compared_steps_.end()) shape.next_check = std::min(shape.next_check, *compared);
 }
 
-void ShapeMachine::check_compiled_at(StepShape& shape, std::int64_t number, std::int64_t bad_step) const {
-  if (shape.runs_compiled()) {
-    shape.doubted_at = bad_step;
-    shape.next_check = number;
-    if (shape.candidate() != nullptr) shape.enter(ShapeEvent::kWithdrawn, Searching{});
-    return;
-  }
-  const bool is_on_trial = shape.is(StateId::kTrialling) && !shape.candidate()->key().empty();
-  if (!is_on_trial) return;
-  shape.doubted_at = bad_step;
-  Lane candidate = std::move(*shape.candidate());
-  shape.enter(ShapeEvent::kWithdrawn, Searching{});
-  challenge(shape, std::move(candidate));
+void ShapeMachine::rolled_back(StepShape& shape, std::int64_t number) const {
+  shape.recorded = {};
+  Lane* const candidate = shape.candidate();
+  if (candidate != nullptr) shape.withheld = std::move(*candidate);
+  if (candidate != nullptr || shape.is(StateId::kRechecking)) shape.enter(ShapeEvent::kWithdrawn, Searching{});
+  check_again_after(shape, number - 1);
 }
 
 }  // namespace esper::lanes

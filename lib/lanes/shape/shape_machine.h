@@ -5,6 +5,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "lanes/shape/lane_failures.h"
 #include "lanes/shape/step_shape.h"
@@ -55,11 +57,14 @@ class ShapeMachine {
   void run_incumbent(StepShape& shape, std::span<const step::Microbatch> microbatches);
   // Schedules the next comparison with eager: the incumbent agrees with eager up to `number`, or starts there.
   void check_again_after(StepShape& shape, std::int64_t number) const;
-  // A step went wrong, and the run is back before step `number`: a compiled program may be why. The one in use is
-  // compared with eager in the shape's next step, and so is one on trial. Beside one in use a candidate is given up:
-  // the one in use would run before its comparison. A program may fail only with the numbers of the bad step: what then
-  // runs compiled is compared there, too, or where that step is passed over in the shape's next one.
-  void check_compiled_at(StepShape& shape, std::int64_t number, std::int64_t bad_step) const;
+  // Further steps in which incumbents are compared with eager, ascending.
+  void compare_at(std::vector<std::int64_t> steps) { compared_steps_ = std::move(steps); }
+  // Whether one of them is after this one.
+  bool is_comparison_ahead(std::int64_t number) const {
+    return !compared_steps_.empty() && compared_steps_.back() > number;
+  }
+  // The run is back before step `number`. A lane under test is withheld, to be tested from the beginning.
+  void rolled_back(StepShape& shape, std::int64_t number) const;
 
  private:
   using Batch = std::span<const step::Microbatch>;
@@ -78,6 +83,7 @@ class ShapeMachine {
   LaneFailures& failures_;
   StepTally& tally_;
   Adoption adoption_;
+  std::vector<std::int64_t> compared_steps_;
 };
 
 }  // namespace esper::lanes

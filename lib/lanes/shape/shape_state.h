@@ -83,8 +83,8 @@ enum class ShapeEvent {
   kAgreed,         // its step agrees with eager's
   kAdopted,        // it becomes the incumbent
   kRejected,       // its step differs from eager's, it is not faster, or memory ran out
-  kWithdrawn,      // it was wrong in another shape of its group, or may be why a step went wrong
-  kCheckDue,       // the incumbent has run for step.check_every steps
+  kWithdrawn,      // it was wrong in another shape of its group, or the run went back while it was tested
+  kCheckDue,       // the incumbent has run for step.check_every steps, or may be why a step went wrong
   kSearchEnded,    // nothing is left to try
   kSearchResumed,  // a candidate is available again: its group's program, or after a rejection
 };

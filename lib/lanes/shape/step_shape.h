@@ -64,9 +64,9 @@ struct StepShape {
   ShapeState state{};
   std::optional<program::Program> program{};  // empty: the step is not recorded
   std::optional<Lane> incumbent{};            // runs the step; empty: eager does
+  std::optional<Lane> withheld{};             // to be tested once no comparison is ahead
   bool replay_agrees = false;   // as eager did, when a lane of the program without a compiler was compared
   std::int64_t next_check = 0;  // the run's step from which on the incumbent is compared with eager again
-  std::int64_t doubted_at = 0;  // a step went wrong: from this one on what runs compiled is compared once more
   ShapeGroup* group = nullptr;  // null: its compiled programs are for this shape only
   LaneSearch search{};
   RecordedBits recorded{};

@@ -230,6 +230,10 @@ inline constexpr std::array kTable{
           "reason"),
     event("tamiyo_runtime_fallback", "the policy failed, or its decision was malformed", "reason"),
     event("timeout_inference", "the policy did not answer before its deadline", "measured threshold"),
+    event("tolaria.bad_step_compared",
+          "a step that a compiled program ran was not finite: it is trained again, and the program compared with eager "
+          "in it",
+          "epoch step reason"),
     event("tolaria.bad_step_not_found",
           "steps of which one was not finite are all finite when they are trained again, with a look after each: a "
           "fault of the device, or results that are not deterministic",

@@ -7,6 +7,8 @@ namespace {
 
 // If no search finds the step, the device is at fault, or results are not deterministic.
 constexpr std::int32_t kMostSearches = 3;
+// A program that agrees at each step that it spoilt before has results that are not deterministic.
+constexpr std::int64_t kMostComparisons = 3;
 
 Reaction reaction_to(const TrainingFailure& failure, const SafetyRecord& record, const ReactionLimits& limits) {
   const auto& [config, microbatch, computes_in_fp32, epoch_end] = limits;
@@ -16,6 +18,7 @@ Reaction reaction_to(const TrainingFailure& failure, const SafetyRecord& record,
   }
   if (failure.kind == FailureKind::kNonfiniteRange && config.may_react() && record.searches < kMostSearches)
     return Reaction::kSearch;
+  if (wants_comparison(failure, record, limits)) return Reaction::kCompareStep;
   if (failure.kind == FailureKind::kNonfiniteStep && record.skips_before(end) < config.most_skipped_steps)
     return Reaction::kSkipStep;
   if (record.cuts_before(end) < config.most_rate_cuts) return Reaction::kLowerRate;
@@ -24,6 +27,11 @@ Reaction reaction_to(const TrainingFailure& failure, const SafetyRecord& record,
 }
 
 }  // namespace
+
+bool wants_comparison(const TrainingFailure& failure, const SafetyRecord& record, const ReactionLimits& limits) {
+  return failure.kind == FailureKind::kNonfiniteStep && failure.ran_compiled && !failure.is_of_data &&
+         limits.config.may_react() && record.comparisons_before(limits.epoch_end) < kMostComparisons;
+}
 
 ReactionRecord next_reaction(const TrainingFailure& failure, const SafetyRecord& record, const ReactionLimits& limits) {
   ReactionRecord next{record.reactions + 1, reaction_to(failure, record, limits), failure.step, 0};

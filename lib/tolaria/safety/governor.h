@@ -23,6 +23,7 @@ struct TrainingFailure {
   std::string reason;         // "batch.0.inputs is not finite"
   bool is_of_data = false;    // the batch itself holds a number that is not finite
   std::int64_t end_step = 0;  // kNonfiniteRange: it is one of the steps from `step` until before this one
+  bool ran_compiled = false;  // kNonfiniteStep: a compiled program ran it
 };
 
 // What bounds the reactions, besides the record.
@@ -36,14 +37,19 @@ struct ReactionLimits {
 // The next of the reactions that are declared for this kind of failure, in this order:
 //   non-finite range   the run looks for the step; what it finds is a non-finite step, and what it does not find, three
 //                      times in a row, is answered like a bad epoch
-//   non-finite step    the step is skipped, then the learning rate lowered, then the precision raised, then the run
-//                      stops
+//   non-finite step    where a compiled program ran it, the step is compared with eager, three times since the last
+//                      epoch that ended well; then the step is skipped, then the learning rate lowered, then the
+//                      precision raised, then the run stops
 //   out of memory      the microbatches are halved, as long as they can be, then the run stops
 //   bad epoch          the learning rate is lowered, then the precision raised, then the run stops
 // safety.most_skipped_steps and safety.most_rate_cuts say how often since the last epoch that ended well. Each follows
-// a rollback to a state from before the failure. After the first two, steps up to it are trained again with the same
-// bits, so only what follows differs.
+// a rollback to a state from before the failure. Where the run goes on from a snapshot, steps up to it are trained
+// again with the same bits, so only what follows differs.
 ReactionRecord next_reaction(const TrainingFailure& failure, const SafetyRecord& record, const ReactionLimits& limits);
+
+// Whether a compiled program may be at fault, which a comparison with eager at the step will show. Where the batch
+// itself is not finite none is.
+bool wants_comparison(const TrainingFailure& failure, const SafetyRecord& record, const ReactionLimits& limits);
 
 // Whether the run goes on from a checkpoint, composed anew: with networks and lanes of another precision or size of
 // batch, or from before the last epoch. Else the snapshot is enough.

@@ -75,7 +75,7 @@ Reactions::Next Reactions::react(const TrainingFailure& failure) {
 void Reactions::escalate(Reaction reaction, std::int64_t failures, const std::string& reason) {
   if (fails_epoch(reaction)) {
     emergency_.fail_epoch(failures, reason);
-  } else if (reaction != Reaction::kSearch) {
+  } else if (reaction != Reaction::kSearch && reaction != Reaction::kCompareStep) {
     emergency_.raise(EmergencyLevel::kElevated, failures, reason);
   }
 }
@@ -84,6 +84,10 @@ void Reactions::report(const ReactionRecord& reaction, const TrainingFailure& fa
   const std::string epoch = std::to_string(progress_.epoch + 1), step = std::to_string(failure.step);
   switch (reaction.reaction) {
     case Reaction::kSearch:  // the return is reported, and what comes of it
+      break;
+    case Reaction::kCompareStep:
+      outbox_.emit(event("tolaria.bad_step_compared"_event, Level::kWarning,
+                         {{"epoch", epoch}, {"step", step}, {"reason", failure.reason}}));
       break;
     case Reaction::kSkipStep:
       outbox_.emit(event("tolaria.step_skipped"_event, Level::kWarning,

@@ -20,7 +20,7 @@ bool StepWatch::is_late(std::int64_t step) const {
   using Watching = config::StepWatching;
   const Watching watching = facts_.config.safety.step_watch;
   const bool is_late = watching == Watching::kLate || (watching == Watching::kAuto && !facts_.device.is_cpu());
-  return is_late && step >= progress_.safety.search_until;
+  return is_late && step >= progress_.safety.search_until && !progress_.safety.compares_step(step);
 }
 
 void StepWatch::begin_epoch(std::int64_t next) {

@@ -31,6 +31,7 @@ constexpr auto json_members(const SafetyRecord*) {
   using R = SafetyRecord;
   return std::tuple{json_member("reactions", &R::reactions),
                     json_member("skipped_steps", &R::skipped_steps),
+                    json_member("compared_steps", &R::compared_steps),
                     json_member("rate_cuts", &R::rate_cuts),
                     json_member("splits", &R::splits),
                     json_member("rate", &R::rate),
@@ -88,7 +89,7 @@ bool are_sound(const std::vector<std::int64_t>& steps) {
 bool is_sound(const SafetyRecord& record) {
   return record.reactions >= 0 && record.reactions <= kMostCount && record.searches >= 0 && record.search_until >= 0 &&
          record.failed_epochs >= 0 && record.suspect_epochs >= 0 && record.good_step >= 0 &&
-         are_sound(record.skipped_steps) && are_sound(record.failed_steps) &&
+         are_sound(record.skipped_steps) && are_sound(record.compared_steps) && are_sound(record.failed_steps) &&
          are_sound(record.rate_cuts, kLeastRate, 1) && are_sound(record.splits, 1, kMostParts) &&
          is_in(record.rate, kLeastRate, 1) && is_in(record.parts, 1, kMostParts) &&
          record.losses.size() <= kMostEntries &&
@@ -110,6 +111,10 @@ bool SafetyRecord::skips_step(std::int64_t step) const {
   return !skipped_steps.empty() && std::ranges::binary_search(skipped_steps, step);
 }
 
+bool SafetyRecord::compares_step(std::int64_t step) const {
+  return !compared_steps.empty() && std::ranges::binary_search(compared_steps, step);
+}
+
 double SafetyRecord::rate_factor(std::int64_t step) const {
   double factor = rate;
   for (const FromStep& cut : rate_cuts) {
@@ -128,6 +133,8 @@ std::int64_t SafetyRecord::parts_at(std::int64_t step) const {
 
 std::int64_t SafetyRecord::skips_before(std::int64_t step) const { return count_before(skipped_steps, step); }
 
+std::int64_t SafetyRecord::comparisons_before(std::int64_t step) const { return count_before(compared_steps, step); }
+
 std::int64_t SafetyRecord::cuts_before(std::int64_t step) const { return count_before(rate_cuts, step); }
 
 std::int64_t SafetyRecord::failures_before(std::int64_t step) const {
@@ -142,6 +149,9 @@ void SafetyRecord::apply(const ReactionRecord& reaction) {
   switch (reaction.reaction) {
     case Reaction::kSearch:
       search_until = static_cast<std::int64_t>(reaction.value);
+      break;
+    case Reaction::kCompareStep:
+      insert_step(compared_steps, reaction.step);
       break;
     case Reaction::kSkipStep:
       insert_step(skipped_steps, reaction.step);
@@ -164,6 +174,7 @@ void SafetyRecord::end_epoch(std::int64_t step) {
   const auto past = [&](const FromStep& entry) { return entry.step < step; };
   const auto is_past = [&](std::int64_t entry) { return entry < step; };
   std::erase_if(skipped_steps, is_past);
+  std::erase_if(compared_steps, is_past);
   std::erase_if(failed_steps, is_past);
   rate = std::max(kLeastRate, rate_factor(step - 1));
   parts = static_cast<double>(parts_at(step - 1));

@@ -16,6 +16,7 @@ namespace esper::tolaria {
 
 enum class Reaction {
   kSearch,         // up to where the failure was noticed the steps are trained again, with a look after each
+  kCompareStep,    // the step is trained again, and what then runs compiled is compared with eager in it
   kSkipStep,       // the step's samples are passed over
   kSplitBatches,   // from the step on each microbatch is computed in smaller ones, with the same mean gradient
   kLowerRate,      // from the step on every learning rate is lower
@@ -26,6 +27,7 @@ enum class Reaction {
 constexpr auto names(Reaction) {
   using R = Reaction;
   return std::array{std::pair{R::kSearch, "search"},
+                    std::pair{R::kCompareStep, "compare_step"},
                     std::pair{R::kSkipStep, "skip_step"},
                     std::pair{R::kSplitBatches, "split_batches"},
                     std::pair{R::kLowerRate, "lower_rate"},
@@ -58,7 +60,7 @@ struct FromStep {
 struct SafetyRecord {
   std::int64_t reactions = 0;  // so far
   // Those of the epochs that ended well are dropped, or are worked into the two numbers.
-  std::vector<std::int64_t> skipped_steps;  // ascending
+  std::vector<std::int64_t> skipped_steps, compared_steps;  // ascending
   std::vector<FromStep> rate_cuts, splits;
   double rate = 1;   // on every learning rate, times those of the cuts
   double parts = 1;  // of each microbatch, if no split has more
@@ -80,10 +82,12 @@ struct SafetyRecord {
   // The run may not go back to its present state.
   bool is_suspect() const { return suspect_epochs > 0; }
   bool skips_step(std::int64_t step) const;
+  bool compares_step(std::int64_t step) const;
   double rate_factor(std::int64_t step) const;
   std::int64_t parts_at(std::int64_t step) const;
   // Reactions to steps before this one, since an epoch that ended well.
   std::int64_t skips_before(std::int64_t step) const;
+  std::int64_t comparisons_before(std::int64_t step) const;
   std::int64_t cuts_before(std::int64_t step) const;
   // Epochs in a row that were undone or given up before this step, since one that ended well.
   std::int64_t failures_before(std::int64_t step) const;

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <filesystem>
+#include <span>
 
 #include "integration/lanes/lane_room.h"
 #include "storage/journal/journal.h"
@@ -28,15 +31,51 @@ Values values_of(const step::Model& model) {
   return values;
 }
 
-// Runs steps of a model in auto; its changes of bits go into the journal, and it follows those that stand there.
+// What compiles a run's programs, and the lanes that it has.
+struct Compiling {
+  program::CompileService& service = persistent_compile_service();
+  std::span<const lanes::LaneKind> kinds = lanes::lane_kinds();
+};
+
+torch::Tensor bad_inputs;
+
+// A compiled program that makes NaN of bad_inputs.
+lanes::ExpectedLane make_spoiling_lane(const lanes::LaneRequest& request) {
+  auto made = lanes::make_compiled_lane(request);
+  if (!made) return made;
+  const auto right = std::make_shared<lanes::Lane>(*std::move(made));
+  const auto step = [right, &model = request.model](std::span<const step::Microbatch> microbatches) {
+    right->run(microbatches);
+    if (!at::equal(microbatches.front().inputs, bad_inputs)) return;
+    const torch::NoGradGuard no_grad;
+    for (const auto& named : step::named_tensors(model.state)) named.tensor.detach().fill_(NAN);
+  };
+  return lanes::Lane(Lane::kCompiled, step, right->loaded());
+}
+
+std::vector<lanes::LaneKind> spoiling_kinds() {
+  std::vector<lanes::LaneKind> kinds(lanes::lane_kinds().begin(), lanes::lane_kinds().end());
+  for (auto& kind : kinds) {
+    if (kind.has_compiler) kind.make = &make_spoiling_lane;
+  }
+  return kinds;
+}
+
+bool is_finite(const step::Model& model) {
+  return std::ranges::all_of(step::named_tensors(model.state),
+                             [](const auto& named) { return named.tensor.isfinite().all().template item<bool>(); });
+}
+
+// Runs steps of a model; its changes of bits go into the journal, and it follows those that stand there.
 class Journey {
  public:
-  Journey(const LaneCase& c, const std::string& journal)
+  Journey(const LaneCase& c, const std::string& journal, Lane lane = Lane::kAuto, const Compiling& compiling = {})
       : case_(c), model_(make_model(c)), journal_(storage::real_file_system(), journal) {
     config::StepConfig config;
-    config.lane = Lane::kAuto;
+    config.lane = lane;
     lanes::RunnerServices services;
-    services.compile_service = &persistent_compile_service();
+    services.compile_service = &compiling.service;
+    services.kinds = compiling.kinds;
     services.emit = [](const leyline::TelemetryEvent&) {};
     services.append_record = [this](const std::string& record) { journal_.append(record); };
     services.log = lanes::read_lane_log(storage::real_file_system(), journal, 0);
@@ -55,12 +94,16 @@ class Journey {
     }
   }
 
+  void compare_at(std::int64_t bad) { runner_->compare_at({bad}); }
+
   void go_back_to(std::int64_t step, const Values& values, std::int64_t bad) {
     start_from(values);
-    runner_->rolled_back(step, bad);
+    compare_at(bad);
+    runner_->rolled_back(step);
   }
 
   const step::Model& model() const { return *model_; }
+  bool ran_compiled() const { return runner_->ran_compiled(); }
   std::int64_t compiled_steps() const { return runner_->figures().steps_in(Lane::kCompiled); }
 
  private:
@@ -151,10 +194,72 @@ TEST_CASE("a run that went back within the process is resumed with the bits of t
     if (bad == kWithinTrial) REQUIRE(whole.compiled_steps() > compiled_before);
 
     Journey resumed(c, room.path / "journal");
+    resumed.compare_at(bad);
     resumed.start_from(copied);
     resumed.run(kCopied, kLastStep);
     CHECK(same_bits(whole.model(), resumed.model()));
   }
+}
+
+TEST_CASE("a program that makes NaN of one batch is given up there, and eager's result of the batch is kept") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneCase c = lane_cases().front();
+  constexpr std::int64_t kCopied = 20, kBad = 30, kEnd = 40;
+  bad_inputs = make_batches(c, 1, kBad).front().inputs;
+  const auto kinds = spoiling_kinds();
+  const LaneRoom room;
+  const auto program = program_of(*make_model(c), make_batches(c, 1));
+  room.stock(program);
+  Journey spoilt(c, room.path / "journal", Lane::kCompiled, {room.compile_service(), kinds});
+  spoilt.run(0, kCopied);
+  const Values copied = values_of(spoilt.model());
+  spoilt.run(kCopied, kBad + 1);
+  CHECK_FALSE(is_finite(spoilt.model()));
+  CHECK(spoilt.ran_compiled());
+  spoilt.go_back_to(kCopied, copied, kBad);
+  spoilt.run(kCopied, kBad + 1);
+  CHECK_FALSE(spoilt.ran_compiled());
+
+  Journey right(c, room.path / "right", Lane::kCompiled);
+  right.compare_at(kBad);
+  right.run(0, kBad + 1);
+  CHECK(same_bits(right.model(), spoilt.model()));
+
+  const std::int64_t compiled_steps = spoilt.compiled_steps();
+  spoilt.run(kBad + 1, kEnd);
+  CHECK(is_finite(spoilt.model()));
+  CHECK(spoilt.compiled_steps() == compiled_steps);
+  const std::string key = room.compile_service().key(program, room.compile_service().recipes(program).front());
+  CHECK(room.compile_service().cache().quarantine_reason(key, program::EntryFault::kWrong));
+}
+
+TEST_CASE("a run killed on its way back to a bad step compares its compiled program there, as without the kill") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneCase c = lane_cases().front();
+  constexpr std::int64_t kCopied = 20, kKilled = 25, kBad = 30, kEnd = 40;
+  const LaneRoom room;
+  Journey whole(c, room.path / "journal", Lane::kCompiled);
+  whole.run(0, kCopied);
+  const Values copied = values_of(whole.model());
+  whole.run(kCopied, kBad + 1);
+  whole.go_back_to(kCopied, copied, kBad);
+  whole.run(kCopied, kKilled);
+  const Values checkpoint = values_of(whole.model());
+  for (const char* copy : {"killed", "unaware"}) std::filesystem::copy(room.path / "journal", room.path / copy);
+  whole.run(kKilled, kEnd);
+
+  Journey resumed(c, room.path / "killed", Lane::kCompiled);
+  resumed.compare_at(kBad);
+  resumed.start_from(checkpoint);
+  resumed.run(kKilled, kEnd);
+  CHECK(same_bits(whole.model(), resumed.model()));
+
+  Journey unaware(c, room.path / "unaware", Lane::kCompiled);
+  unaware.start_from(checkpoint);
+  unaware.run(kKilled, kEnd);
+  CHECK_FALSE(same_bits(whole.model(), unaware.model()));
 }
 
 }  // namespace esper::test::resume_lanes_test

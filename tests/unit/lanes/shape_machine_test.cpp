@@ -85,54 +85,59 @@ TEST_CASE("a lack of memory in a compiled step is not the program's fault") {
   CHECK(it.is_in_cache());
 }
 
-TEST_CASE("after a bad step a compiled program in use is compared with eager, and not used where it was why") {
-  CompiledShape it;
-  lanes::StepShape& shape = it.tested;
-  shape.state = lanes::Settled{};
-  shape.incumbent = it.spoiling_lane();
-  it.machine.check_again_after(shape, 0);
-  it.machine.check_compiled_at(shape, 5, 5);
-  const auto outcome = it.machine.step(shape, it.batch, {5, 100});
-  CHECK(outcome.event == lanes::ShapeEvent::kRejected);
-  CHECK(outcome.rejection.cause == lanes::Rejection::Cause::kErred);
-  CHECK_FALSE(shape.incumbent);
-  for (const auto& named : step::named_tensors(it.model->state)) CHECK(named.tensor.isfinite().all().item<bool>());
+TEST_CASE("a program that spoilt a step is compared with eager in it, or in the shape's next one, and then given up") {
+  for (const std::int64_t next : {9, 11}) {
+    CompiledShape it;
+    lanes::StepShape& shape = it.tested;
+    shape.state = lanes::Settled{};
+    shape.incumbent = it.right_lane();
+    it.machine.compare_at({2, 9});
+    it.machine.rolled_back(shape, 5);
+    CHECK_FALSE(it.machine.step(shape, it.batch, {5, 100}).event);
+    CHECK(it.tally.key == it.key);
+    shape.incumbent = it.spoiling_lane();  // as if it failed with these numbers alone
+    const auto outcome = it.machine.step(shape, it.batch, {next, 100});
+    CHECK(outcome.event == lanes::ShapeEvent::kRejected);
+    CHECK(outcome.rejection.cause == lanes::Rejection::Cause::kErred);
+    CHECK_FALSE(shape.incumbent);
+    CHECK(shape.next_check > next);
+    CHECK(it.tally.key.empty());
+    for (const auto& named : step::named_tensors(it.model->state)) CHECK(named.tensor.isfinite().all().item<bool>());
+  }
 }
 
-TEST_CASE("a compiled program that agrees after a bad step is compared once more where that was") {
+TEST_CASE("a comparison is due in the step that the run went back to, where one was before") {
   CompiledShape it;
   lanes::StepShape& shape = it.tested;
   shape.state = lanes::Settled{};
   shape.incumbent = it.right_lane();
-  it.machine.check_compiled_at(shape, 5, 9);
-  CHECK(it.machine.step(shape, it.batch, {5, 100}).event == lanes::ShapeEvent::kAgreed);
-  CHECK(shape.next_check == 9);
-  shape.incumbent = it.spoiling_lane();  // as if it failed with these numbers alone
-  const auto outcome = it.machine.step(shape, it.batch, {11, 100});
-  CHECK(outcome.event == lanes::ShapeEvent::kRejected);
-  CHECK_FALSE(shape.incumbent);
-  CHECK(shape.next_check > 11);
+  const std::int64_t every = it.context.config.check_every;
+  REQUIRE(every > 1);
+  it.machine.check_again_after(shape, every);
+  it.machine.rolled_back(shape, every);
+  CHECK(shape.next_check == every);
+  it.machine.rolled_back(shape, every + 1);
+  CHECK(shape.next_check == 2 * every);
 }
 
-TEST_CASE("after a bad step a compiled program on trial is compared again, and given up beside another one") {
+TEST_CASE("a lane under test when the run goes back is withheld") {
   CompiledShape it;
   lanes::StepShape& shape = it.tested;
+  it.machine.compare_at({9});
+  CHECK(it.machine.is_comparison_ahead(8));
+  CHECK_FALSE(it.machine.is_comparison_ahead(9));
   shape.state = lanes::Trialling{it.spoiling_lane()};
-  it.machine.check_compiled_at(shape, 5, 5);
-  CHECK(shape.is(lanes::StateId::kChecking));
-  shape.state = lanes::Trialling{it.spoiling_lane()};
-  shape.incumbent = it.spoiling_lane();
-  it.machine.check_compiled_at(shape, 5, 5);
+  for (int times = 0; times < 2; ++times) {
+    it.machine.rolled_back(shape, 5);
+    CHECK(shape.is(lanes::StateId::kSearching));
+    REQUIRE(shape.withheld);
+    CHECK(shape.withheld->key() == it.key);
+  }
+  shape.withheld.reset();
+  shape.state = lanes::Rechecking{2};
+  it.machine.rolled_back(shape, 5);
   CHECK(shape.is(lanes::StateId::kSearching));
-  CHECK(shape.next_check == 5);
-  shape.state = lanes::Checking{it.spoiling_lane()};  // its comparison was undecided
-  it.machine.check_compiled_at(shape, 7, 7);
-  CHECK(shape.is(lanes::StateId::kSearching));
-  CHECK(shape.next_check == 7);
-  shape.incumbent.reset();
-  shape.state = lanes::Trialling{lanes::Lane(Lane::kReplay, [](auto) {}, {})};
-  it.machine.check_compiled_at(shape, 5, 5);
-  CHECK(shape.is(lanes::StateId::kTrialling));
+  CHECK_FALSE(shape.withheld);
 }
 
 }  // namespace esper::test::shape_machine_test

@@ -42,6 +42,33 @@ TEST_CASE("steps are passed over, then the rate is lowered, then the run stops")
   CHECK(react(record, nonfinite_step(50), {config}) == Reaction::kStop);
 }
 
+TEST_CASE("a step that a compiled program ran is compared with eager before it is passed over, three times an epoch") {
+  config::SafetyConfig config;
+  SafetyRecord record;
+  const auto compiled = [](std::int64_t step, bool is_of_data = false) {
+    TrainingFailure failure = nonfinite_step(step);
+    failure.ran_compiled = true;
+    failure.is_of_data = is_of_data;
+    return failure;
+  };
+  CHECK(react(record, compiled(40), {config}) == Reaction::kCompareStep);
+  CHECK(record.compares_step(40));
+  CHECK_FALSE(record.skips_step(40));
+  CHECK(react(record, nonfinite_step(40), {config}) == Reaction::kSkipStep);  // eager ran it in the comparison
+  CHECK(react(record, compiled(41, true), {config}) == Reaction::kSkipStep);
+  CHECK(react(record, compiled(44), {config}) == Reaction::kCompareStep);
+  CHECK(react(record, compiled(44), {config}) == Reaction::kCompareStep);  // the journal had it run compiled again
+  CHECK(react(record, compiled(44), {config}) == Reaction::kLowerRate);
+  CHECK(record.failures_before(99) == 1);
+  record.end_epoch(60);
+  CHECK_FALSE(record.compares_step(40));
+  CHECK(react(record, compiled(70), {config}) == Reaction::kCompareStep);
+  CHECK(react(record, compiled(75), {config, 1, true, 75}) == Reaction::kCompareStep);
+  config.most_skipped_steps = config.most_rate_cuts = 0;
+  SafetyRecord none;
+  CHECK(react(none, compiled(40), {config}) == Reaction::kStop);
+}
+
 TEST_CASE("a run that does not compute in fp32 goes on in it before it stops, once") {
   const config::SafetyConfig config;
   const ReactionLimits limits{config, 8, false};

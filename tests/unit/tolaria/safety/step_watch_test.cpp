@@ -368,6 +368,12 @@ TEST_CASE("a late look is made when it is due or asked for, and finds what came 
   CHECK(found->step == 3);
   CHECK_FALSE(watch.look_back(5, When::kNow));  // all before it were looked at
   CHECK(watch.look_back(6, When::kNow));
+
+  it.progress.safety.apply({2, Reaction::kCompareStep, 8});
+  watch.begin_epoch(6);
+  loss.fill_(kNaN);
+  CHECK_FALSE(watch.look_at(7, {}));
+  CHECK(watch.look_at(8, {}));
 }
 
 TEST_CASE("on the CPU each step is looked at, unless the run file says otherwise") {

@@ -19,6 +19,7 @@ SafetyRecord full_record() {
   SafetyRecord record;
   record.reactions = 7;
   record.skipped_steps = {3, 9};
+  record.compared_steps = {2, 9};
   record.rate_cuts = {{4, 0.5}, {8, 0.25}};
   record.splits = {{5, 2}};
   record.rate = 0.125;
@@ -51,6 +52,8 @@ TEST_CASE("records that no run makes are refused") {
   for (const auto& bad : {with("/skipped_steps", {9, 3}),
                           with("/skipped_steps", {-1}),
                           with("/skipped_steps", 3),
+                          with("/compared_steps", {9, 3}),
+                          with("/compared_steps", {-1}),
                           with("/reactions", -1),
                           with("/failed_steps", {9, 3}),
                           with("/failed_steps", {-1}),
