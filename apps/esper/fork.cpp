@@ -57,7 +57,7 @@ int fork_run(ForkOptions options) {
   read_origin(options.origin, request);
   refuse_repeated(request.without);
   const config::RunConfig before = history::read_config_of_run(request.parent).config;
-  request.job.config = load_config_of_run(request.parent, options.assignments);
+  request.job.config = load_run_for_training(request.parent, options.assignments);
   refuse_overridden(request.parent, before, request.job.config, options.assignments);
   if (const std::string changes = forbidden_changes(before, request.job.config, "A fork"); !changes.empty()) {
     throw base::Error(base::ExitCode::kConfig, "a fork continues its parent's training; these fields would change" +

@@ -28,6 +28,16 @@ config::LoadedConfig without_problems(config::LoadedConfig loaded) {
   return loaded;
 }
 
+config::LoadedConfig trainable(config::LoadedConfig loaded) {
+  config::check_for_training(loaded);
+  return without_problems(std::move(loaded));
+}
+
+config::RunConfig with_warnings_reported(config::LoadedConfig loaded) {
+  report_warnings(loaded);
+  return std::move(loaded.config);
+}
+
 }  // namespace
 
 CLI::Validator whole_number(std::int64_t least, std::int64_t most, const std::string& shown) {
@@ -84,9 +94,7 @@ config::LoadedConfig load_or_throw(const ConfigOptions& options) {
 }
 
 config::LoadedConfig load_for_training(const ConfigOptions& options) {
-  config::LoadedConfig loaded = config::read_run_config(options.file, options.assignments);
-  config::check_for_training(loaded);
-  return without_problems(std::move(loaded));
+  return trainable(config::read_run_config(options.file, options.assignments));
 }
 
 void report_warnings(const config::LoadedConfig& loaded) {
@@ -94,9 +102,11 @@ void report_warnings(const config::LoadedConfig& loaded) {
 }
 
 config::RunConfig load_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments) {
-  config::LoadedConfig loaded = history::read_config_of_run(run_dir, assignments);
-  report_warnings(loaded);
-  return std::move(loaded.config);
+  return with_warnings_reported(history::read_config_of_run(run_dir, assignments));
+}
+
+config::RunConfig load_run_for_training(const std::string& run_dir, const std::vector<std::string>& assignments) {
+  return with_warnings_reported(trainable(history::read_config_of_run(run_dir, assignments)));
 }
 
 }  // namespace esper

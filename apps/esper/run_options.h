@@ -47,5 +47,7 @@ config::LoadedConfig load_for_training(const ConfigOptions& options);
 void report_warnings(const config::LoadedConfig& loaded);
 // The configuration of a run folder (history/run_config.h); reports its warnings.
 config::RunConfig load_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments = {});
+// The same for a run that is to be trained on.
+config::RunConfig load_run_for_training(const std::string& run_dir, const std::vector<std::string>& assignments);
 
 }  // namespace esper

@@ -50,7 +50,7 @@ int train(TrainOptions options) {
   if (is_users_file || sets(options.assignments, "policy.command")) request.job.trust_program = true;
   request.job.trust_data_program = trusts_folder || is_users_file || sets(options.assignments, "data.command");
   // Before the engine is loaded: a mistake in the file then costs milliseconds.
-  request.job.config = options.config.empty() ? load_config_of_run(request.resume, options.assignments)
+  request.job.config = options.config.empty() ? load_run_for_training(request.resume, options.assignments)
                                               : load_run_file(options.config, options.assignments);
   if (!request.resume.empty()) refuse_other_training(request, options.assignments);
   return run_in_engine(request);

@@ -13,7 +13,6 @@
 #include "base/text/joined.h"
 #include "base/text/nearest.h"
 #include "base/text/progress_line.h"
-#include "config/loading/load.h"
 #include "drill/run_drill.h"
 #include "drill/scorecard.h"
 #include "drill/stop.h"
@@ -97,7 +96,7 @@ int list(const std::vector<drill::Drill>& drills, bool json) {
 // So that a wrong one is reported before anything is trained.
 void require_run_file(const drill::Drill& one, const std::string& config) {
   try {
-    config::load_run_config(config.empty() ? one.run : config, one.set);
+    load_for_training({config.empty() ? one.run : config, one.set});
   } catch (const base::ConfigError& error) {
     auto problems = error.problems();
     for (auto& problem : problems) problem.text += fmt::format(" (drill {})", one.name);

@@ -115,11 +115,15 @@ TEST_CASE(
   const std::string file = folder.write("run.yaml", "step: {lane: graph}\ndevice: {kind: cpu}\n");
   const std::string sweep =
       folder.write("sweep.yaml", "config: run.yaml\nparameters: {training.optimizer.lr: [0.1, 0.2]}\n");
-  const std::string state = (folder.path / "daemon").string();
+  const std::string state = (folder.path / "daemon").string(), drills = folder.path.string();
+  folder.write("mine.yaml", "about: x\nrun: run.yaml\n");
+  folder.write("other.yaml", "about: x\nrun: good.yaml\n");
   const std::vector<std::vector<std::string>> commands{
       {"train", "--config", file},
       {"train", "--config", file, "--dry-run"},
       {"verify-resume", file, "--output", (folder.path / "certificate.json").string()},
+      {"drill", "mine", "--drills", drills},
+      {"drill", "other", "--drills", drills, "--config", file},
       {"submit", file, "--state-dir", state},
       {"sweep", sweep, "--state-dir", state},
       {"sweep", sweep, "--dry-run"}};
@@ -131,6 +135,25 @@ TEST_CASE(
   }
   CHECK_FALSE(std::filesystem::exists(state));
   CHECK_FALSE(std::filesystem::exists(folder.path / "certificate.json"));
+}
+
+TEST_CASE("what training refuses is refused of a run that is continued or forked, with the place in its config.yaml") {
+  const TemporaryFolder folder;
+  const std::string run = (folder.path / "run").string();
+  std::filesystem::create_directory(run);
+  const auto refuses = [&](const std::vector<std::string>& command) {
+    CAPTURE(command);
+    const Finished refused = run_esper(command);
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.err,
+               ContainsSubstring(run + "/config.yaml:1:14: step.lane: graph cannot run with device.kind: cpu"));
+  };
+  folder.write("run/config.yaml", "step: {lane: graph}\ndevice: {kind: cuda}\n");
+  refuses({"train", "--resume", run, "--set", "device.kind=cpu"});
+  refuses({"fork", run + "@7", "--set", "device.kind=cpu"});
+  folder.write("run/config.yaml", "step: {lane: graph}\ndevice: {kind: cpu}\n");
+  refuses({"train", "--resume", run});
+  refuses({"fork", run + "@7", "--no-train"});
 }
 
 TEST_CASE("settings without effect are a note") {
