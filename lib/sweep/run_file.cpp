@@ -33,14 +33,15 @@ class ConfigurationCheck {
  public:
   ConfigurationCheck(const Sweep& sweep, const SweepPlaces& places) : sweep_(sweep), places_(places) {}
 
-  bool has_room() const { return problems_.size() < kMostProblems; }
-  std::vector<Problem> take() { return std::move(problems_); }
+  bool has_room() const { return out_.problems.size() < kMostProblems; }
+  CheckedConfigurations take() { return std::move(out_); }
 
   void check(const Configuration& configuration) {
     const auto assignments = assignments_of(sweep_, configuration);
     LoadedConfig loaded = read_with(sweep_, assignments);
     config::check_for_training(loaded);
     for (const Problem& problem : loaded.problems) add(problem, configuration, assignments);
+    for (const Problem& warning : loaded.warnings) warn(warning, configuration, assignments);
     if (loaded.problems.empty()) check_figures(loaded.config, assignments);
   }
 
@@ -64,13 +65,25 @@ class ConfigurationCheck {
   }
 
   void add(const Problem& problem, const Configuration& configuration, const std::vector<std::string>& assignments) {
-    for (std::size_t i = 0; i < assignments.size(); ++i) {
-      if (problem.place.file != config::assignment_origin(assignments[i])) continue;
-      return report({place_of(sweep_.parameters[i], configuration[i]), "parameters." + problem.path, problem.text},
-                    assignments);
-    }
+    if (auto placed = in_sweep_file(problem, configuration, assignments)) return report(*placed, assignments);
     // Of two fields that do not fit, the run file gives one: the sweep gives the other.
     report({places_.parameters, "parameters", to_string(problem)}, assignments);
+  }
+
+  // Of a value that the run file gives, as training reports it.
+  void warn(const Problem& warning, const Configuration& configuration, const std::vector<std::string>& assignments) {
+    if (!warned_.insert({warning.path, warning.text}).second) return;
+    out_.warnings.push_back(in_sweep_file(warning, configuration, assignments).value_or(warning));
+  }
+
+  // None where the sweep file does not give the value.
+  std::optional<Problem> in_sweep_file(const Problem& problem, const Configuration& configuration,
+                                       const std::vector<std::string>& assignments) const {
+    for (std::size_t i = 0; i < assignments.size(); ++i) {
+      if (problem.place.file != config::assignment_origin(assignments[i])) continue;
+      return Problem{place_of(sweep_.parameters[i], configuration[i]), "parameters." + problem.path, problem.text};
+    }
+    return std::nullopt;
   }
 
   static Place place_of(const Parameter& parameter, const std::string& value) {
@@ -83,13 +96,14 @@ class ConfigurationCheck {
     const auto key = std::tuple(problem.place.line, problem.place.column, problem.path, problem.text);
     if (!has_room() || !known_.insert(key).second) return;
     problem.text += " (with " + joined(assignments) + ")";
-    problems_.push_back(std::move(problem));
+    out_.problems.push_back(std::move(problem));
   }
 
   const Sweep& sweep_;
   const SweepPlaces& places_;
   std::set<std::tuple<int, int, std::string, std::string>> known_;
-  std::vector<Problem> problems_;
+  std::set<std::pair<std::string, std::string>> warned_;  // path and text
+  CheckedConfigurations out_;
 };
 
 std::string resolved(const Sweep& sweep, const std::vector<std::string>& assignments) {
@@ -132,8 +146,8 @@ std::string trial_run_file(const Sweep& sweep, const Configuration& configuratio
   return resolved(sweep, assignments);
 }
 
-std::vector<Problem> check_configurations(const Sweep& sweep, const std::vector<Configuration>& configurations,
-                                          const SweepPlaces& places) {
+CheckedConfigurations check_configurations(const Sweep& sweep, const std::vector<Configuration>& configurations,
+                                           const SweepPlaces& places) {
   ConfigurationCheck check(sweep, places);
   for (const Configuration& configuration : configurations) {
     if (!check.has_room()) break;

@@ -35,10 +35,14 @@ struct SweepPlaces {
   base::Place parameters, metric, method;
 };
 
-// Reads the run file with each configuration as training would. A problem has the place of the value that it is about;
-// each is listed once, with the first configuration that has it.
-std::vector<base::Problem> check_configurations(const Sweep& sweep, const std::vector<Configuration>& configurations,
-                                                const SweepPlaces& places);
+struct CheckedConfigurations {
+  std::vector<base::Problem> problems;  // each with the first configuration that has it
+  std::vector<base::Problem> warnings;  // of settings without effect
+};
+// Reads the run file with each configuration as training would. A problem or warning has the place of the value that it
+// is about; each is listed once.
+CheckedConfigurations check_configurations(const Sweep& sweep, const std::vector<Configuration>& configurations,
+                                           const SweepPlaces& places);
 
 // The run file with one configuration's values as a run file that stands alone: every field, and with halving the
 // epochs of the last rung. Throws base::ConfigError where the run file no longer takes them. index: below the size of

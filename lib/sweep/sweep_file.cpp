@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -117,8 +118,10 @@ class SweepFile {
     auto all = configurations(out_.sweep);
     warn(all.size());
     if (all.size() > most_checked_) all.resize(most_checked_);
-    out_.problems = check_configurations(
+    auto checked = check_configurations(
         out_.sweep, all, {reader_.place_of("parameters"), reader_.place_of("metric"), reader_.place_of("method")});
+    out_.problems = std::move(checked.problems);
+    std::ranges::move(checked.warnings, std::back_inserter(out_.warnings));
   }
 
   void check_rungs() {

@@ -170,6 +170,18 @@ TEST_CASE("settings without effect are a note") {
   CHECK(notes[0]["path"] == "training.grad_scaler");
 }
 
+TEST_CASE("a sweep warns once of a setting without effect, as training does") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("run.yaml", "training: {grad_scaler: {init_scale: 1024}}\n");
+  const std::string sweep =
+      folder.write("sweep.yaml", "config: run.yaml\nparameters: {training.optimizer.lr: [0.1, 0.2]}\n");
+  const Finished shown = run_esper({"sweep", sweep, "--dry-run"});
+  CHECK(shown.exit_code == 0);
+  const std::string warning = file + ":1:25: training.grad_scaler: has no effect with device.precision fp32";
+  CHECK_THAT(shown.err, ContainsSubstring(warning));
+  CHECK(shown.err.find(warning) == shown.err.rfind(warning));
+}
+
 TEST_CASE("diffs end with 1 where they found a difference, and with 0 where there is none") {
   const TemporaryFolder folder;
   const std::string a = folder.write("a.yaml", "epochs: 3\n"), b = folder.write("b.yaml", "epochs: 4\n");

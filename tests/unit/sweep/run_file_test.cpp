@@ -1,7 +1,9 @@
 #include "sweep/run_file.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <fstream>
 
+#include "support/temporary_folder.h"
 #include "sweep/sweep_file.h"
 
 namespace esper::test::run_file_test {
@@ -57,6 +59,22 @@ TEST_CASE("a sweep may vary the precision of a run file that sets the loss scale
       kFile);
   CHECK(loaded.problems.empty());
   CHECK(configurations(loaded.sweep).size() == 6);
+  REQUIRE(loaded.warnings.size() == 2);
+  CHECK(to_string(loaded.warnings[0])
+            .starts_with(kFile + ":4:37: parameters.training.grad_scaler: has no effect with device.precision fp32: "));
+  CHECK(loaded.warnings[1].text.starts_with("has no effect with device.precision bf16: "));
+}
+
+TEST_CASE("a setting of the run file without effect is reported once for all configurations, at its place there") {
+  const test::TemporaryFolder folder;
+  const std::string run = folder / "run.yaml", rest = "parameters: {training.optimizer.lr: [0.1, 0.2]}\n";
+  std::ofstream(run) << "training: {grad_scaler: {init_scale: 1024}}\n";
+  const auto loaded = read_sweep_text("config: run.yaml\n" + rest, folder / "sweep.yaml");
+  CHECK(loaded.problems.empty());
+  REQUIRE(loaded.warnings.size() == 1);
+  CHECK(to_string(loaded.warnings[0]) == to_string(config::read_run_config(run).warnings.at(0)));
+  CHECK(read_sweep_text("config: run.yaml\nparameters: {device.precision: [fp16]}\n", folder / "sweep.yaml")
+            .warnings.empty());
 }
 
 TEST_CASE("a sweep that was stored has the run file of that time, for every configuration") {
