@@ -71,13 +71,14 @@ StateAndReason unrecorded_end(const RunReading& reading) {
           only_forked ? "forked, and not trained since" : "no process works on it, and none recorded its end"};
 }
 
+std::string reason_of(const Summary& summary) {
+  return summary.stopped_early ? "stopped early: " + summary.reason : summary.reason;
+}
+
 StateAndReason state_of(const RunReading& reading) {
   if (reading.use == FolderUse::kHeld) return {RunState::kRunning, ""};
   if (!reading.damage.empty()) return {RunState::kDamaged, reading.damage};
-  if (reading.summary_is_newest) {
-    const Summary& summary = *reading.summary;
-    return {summary.state, summary.state == RunState::kFinished ? "" : summary.reason};
-  }
+  if (reading.summary_is_newest) return {reading.summary->state, reason_of(*reading.summary)};
   return reading.end.end ? StateAndReason{state_of_exit(*reading.end.end), reading.end.end->reason}
                          : unrecorded_end(reading);
 }

@@ -44,7 +44,7 @@ struct RunRecord {
   std::string stamp;  // changes with every file of the folder and with its lock (run_stamp.h)
   std::string name;   // of the folder
   RunState state = RunState::kDamaged;
-  std::string reason;  // of the state, as text; empty for kRunning and kFinished
+  std::string reason;  // of the state, as text; empty for kRunning, and for kFinished unless it stopped early
 
   // From config.yaml.
   std::string config_name, task, dataset, host;

@@ -182,6 +182,8 @@ TEST_CASE("a run that stopped early takes new settings with which it goes on, an
               .exit_code == 0);
   const auto epochs = [&] { return read_json(run / "summary.json")["epochs"].get<int>(); };
   REQUIRE(epochs() == 3);
+  CHECK(json_of(run_esper({"runs", "show", run, "--json"}))["reason"] ==
+        "stopped early: validation loss no longer improves");
   for (const Words& words : {Words{"training.optimizer.lr=0.01"},
                              Words{"training.optimizer.lr=0.01", "training.early_stop_epochs=1"}, Words{"epochs=9"}}) {
     const Finished refused = set(run, words);

@@ -170,7 +170,7 @@ TEST_CASE("each way to end has its state") {
   run.add_summary(status, 3);
   const auto record = read_run_record(run.path);
   CHECK(record.state == state);
-  CHECK(record.reason == (state == RunState::kFinished ? "" : "because"));
+  CHECK(record.reason == (status == std::string("early_stopped") ? "stopped early: because" : "because"));
 }
 
 TEST_CASE("a run that was killed is interrupted, and its course is that of its newest checkpoint and epoch") {
