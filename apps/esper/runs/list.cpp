@@ -144,7 +144,8 @@ void add_runs_list(CLI::App& runs, Front& front) {
       ->check(refuse_empty);
   command
       ->add_option("--config-key", options->config_keys,
-                   "Only runs with this value of a field: training.optimizer.lr=0.02; may be repeated")
+                   "Only runs whose config.yaml has this value of a field, which esper set does not change: "
+                   "training.optimizer.lr=0.02; may be repeated")
       ->type_name("FIELD=VALUE")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);

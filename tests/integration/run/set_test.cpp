@@ -171,6 +171,13 @@ TEST_CASE("a run that was given more epochs while it trained has these, not its 
     CHECK_FALSE(ContainsSubstring("no epochs left").match(resumed.err));
     CHECK(read_json(run / "summary.json")["epochs"] == 6);
   }
+  const auto runs_with = [&](const std::string& field) {
+    return json_of(run_esper({"runs", "list", room.path, "--config-key", field, "--json"}))["runs"];
+  };
+  CHECK(runs_with("epochs=6").empty());
+  const auto begun = runs_with("epochs=3");
+  REQUIRE(begun.size() == 1);
+  CHECK(begun[0]["planned_epochs"] == 6);
 }
 
 TEST_CASE("a run that stopped early takes new settings with which it goes on, and no others") {
