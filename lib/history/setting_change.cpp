@@ -31,7 +31,7 @@ struct RequestFile {
 
 constexpr auto json_members(const RequestFile*) { return std::tuple{json_member("set", &RequestFile::set)}; }
 
-std::string accepted_path(const std::string& run) { return changes_folder(run) + "/accepted.json"; }
+std::string accepted_path(const std::string& run) { return run + "/" + kAcceptedChanges; }
 
 // "request-0003.json" is 3.
 std::optional<std::uint32_t> number_in(std::string_view name, std::string_view begin) {

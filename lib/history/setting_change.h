@@ -41,6 +41,8 @@ SettingChanges changes_until(const SettingChanges& changes, std::uint32_t epoch)
 // "field=value"
 std::vector<std::string> assignments_of(const SettingChanges& changes);
 
+// In a run folder: the accepted changes.
+inline constexpr const char* kAcceptedChanges = "changes/accepted.json";
 // "RUN/changes"
 std::string changes_folder(const std::string& run);
 

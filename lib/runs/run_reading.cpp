@@ -9,7 +9,7 @@
 #include "config/run_config.h"
 #include "config/yaml/yaml_document.h"
 #include "history/growth/checkpoint_list.h"
-#include "history/setting_change.h"
+#include "runs/changed_epochs.h"
 #include "runs/config_text.h"
 #include "runs/run_folder_reader.h"
 #include "runs/run_stamp.h"
@@ -90,13 +90,10 @@ void take_config(RunReading& reading, const FolderReader& folder) {
   record.best_goal = config::goal_of(best);
 }
 
-// What `esper set` changed is not in config.yaml. Most runs have no such folder, which then costs nothing.
+// Most runs have no such folder, which then costs nothing.
 void take_changes(RunReading& reading, const FolderReader&) {
   if (reading.find("changes") == nullptr) return;
-  storage::ConfinedFileSystem files(reading.path, storage::Owner::kAnyone);
-  for (const auto& change : history::accepted_changes(files, reading.path)) {
-    if (change.field == "epochs") reading.config.planned_epochs = base::parse_number<std::int64_t>(change.value);
-  }
+  if (const auto changed = changed_epochs(reading.path)) reading.config.planned_epochs = changed;
 }
 
 void take_summary(RunReading& reading, const FolderReader& folder) {

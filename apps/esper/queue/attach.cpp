@@ -18,6 +18,7 @@
 #include "esper/queue/job_commands.h"
 #include "esper/queue/job_events.h"
 #include "esper/queue/job_requests.h"
+#include "esper/queue/job_run.h"
 #include "esper/queue/job_table.h"
 #include "esper/queue/quit_on_interrupt.h"
 #include "esper/queue/telemetry_follower.h"
@@ -112,6 +113,8 @@ class Attachment {
         say(fmt::format("job {} writes no telemetry: esper logs -f {} shows what it prints", options_.job,
                         options_.job));
     }
+    const auto run = run_of_job(job_);
+    if (run && run->planned_epochs) progress->epochs = static_cast<std::uint32_t>(*run->planned_epochs);
     return progress;
   }
 

@@ -16,12 +16,11 @@
 #include "esper/queue/job_commands.h"
 #include "esper/queue/job_list.h"
 #include "esper/queue/job_requests.h"
+#include "esper/queue/job_run.h"
 #include "esper/queue/job_table.h"
 #include "esper/queue/wait.h"
 #include "esper/runs/run_text.h"
 #include "jobs/job/job_actions.h"
-#include "runs/find_runs.h"
-#include "runs/read_run_record.h"
 
 namespace esper {
 namespace {
@@ -97,12 +96,8 @@ std::string wait_time_problem(const std::string& text) {
 
 // "3/90", of its run folder; "-" where there is none yet.
 std::string epochs_of_run(const json& job) {
-  const std::string folder = base::text_at(job, "run_dir");
-  if (!runs::is_run_folder(folder)) return "-";
-  auto record = runs::read_run_record(folder);
-  const auto of_sweep = base::number_at<std::int64_t>(job, "epochs").value_or(0);
-  if (of_sweep > 0) record.planned_epochs = of_sweep;
-  return epochs_text(record);
+  const auto run = run_of_job(job);
+  return run ? epochs_text(*run) : "-";
 }
 
 using Run = int (*)(const JobsOptions&);

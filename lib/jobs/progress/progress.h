@@ -34,7 +34,7 @@ constexpr auto json_members(const SeedProgress*) {
 struct Progress {
   JobId job = 0;
   std::int64_t epochs = 0;          // trained
-  std::int64_t planned_epochs = 0;  // 0: unknown
+  std::int64_t planned_epochs = 0;  // with what `esper set` changed; 0: unknown
   std::string metric{};             // of validation that the training goes by: "accuracy"; empty: unknown
   std::string updated{};            // when the newest epoch was recorded, RFC 3339; empty: none was
   std::vector<std::int64_t> epoch{};

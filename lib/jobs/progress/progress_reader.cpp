@@ -1,5 +1,6 @@
 #include "jobs/progress/progress_reader.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/stat.h>
 
@@ -9,6 +10,8 @@
 #include "base/file_system.h"
 #include "base/parse_number.h"
 #include "config/training_config.h"
+#include "history/setting_change.h"
+#include "runs/changed_epochs.h"
 #include "runs/config_text.h"
 
 namespace esper::jobs {
@@ -21,10 +24,30 @@ std::int64_t count_in(std::string_view text) {
 }
 
 // Changes with the file.
-std::string stamp_of(const runs::FolderReader::OpenFile& file) {
+std::string stamp_of(const struct stat& status) {
+  return fmt::format("{} {} {}.{}", status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+}
+
+std::string stamp_of_config(const runs::FolderReader::OpenFile& file) {
   struct stat status{};
   if (::fstat(file.descriptor.number(), &status) < 0) throw base::IoError("stat", file.path, errno);
-  return fmt::format("{} {} {}.{}", status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  return stamp_of(status);
+}
+
+// Empty where no settings were changed.
+std::string stamp_of_changes(const runs::FolderReader& folder) {
+  struct stat status{};
+  const int failed = ::fstatat(folder.descriptor().number(), history::kAcceptedChanges, &status, AT_SYMLINK_NOFOLLOW);
+  return failed == 0 ? stamp_of(status) : "";
+}
+
+std::int64_t planned_epochs(const std::string& run, const runs::ConfigText& config) {
+  try {
+    if (const auto changed = runs::changed_epochs(run)) return std::max<std::int64_t>(*changed, 0);
+  } catch (const base::Error&) {
+    // The training refuses such a file; until then config.yaml's number is shown.
+  }
+  return count_in(config.value_of("epochs"));
 }
 
 }  // namespace
@@ -37,7 +60,8 @@ ProgressReader::Look ProgressReader::look(const Job& job, const ProgressMark& si
     // It is about to be made, or is gone: what was read of it is all that there is.
   }
   const bool goes_on = since.reading == run.reading;
-  Look look{run.course.since(goes_on ? since.revision : 0), {run.reading, run.course.revision()}};
+  Look look{run.course.since(goes_on ? since.revision : 0),
+            {run.reading, run.course.revision(), run.facts.planned_epochs}};
   look.progress.job = job.id;
   look.progress.planned_epochs = run.facts.planned_epochs;
   look.progress.metric = run.facts.metric;
@@ -78,13 +102,13 @@ void ProgressReader::read(Run& run) {
 
 void ProgressReader::read_facts(Run& run, const runs::FolderReader& folder) {
   const auto file = folder.open("config.yaml");
-  const std::string stamp = stamp_of(file);
-  if (stamp == run.config_stamp) return;
-  run.config_stamp = stamp;
+  const std::string stamp = stamp_of_config(file) + "; " + stamp_of_changes(folder);
+  if (stamp == run.facts_stamp) return;
+  run.facts_stamp = stamp;
   run.facts = {};
   const auto config = runs::ConfigText::read(file.read(0, kMostConfigBytes));
   if (!config) return;
-  run.facts.planned_epochs = count_in(config->value_of("epochs"));
+  run.facts.planned_epochs = planned_epochs(run.folder, *config);
   const auto metric = base::from_name<config::Metric>(config->value_of("training.metric"));
   if (metric) run.facts.metric = base::name_of(*metric);
 }

@@ -18,6 +18,7 @@ namespace esper::jobs {
 struct ProgressMark {
   std::uint64_t reading = 0;  // a number of its own for each time that a run is read from its beginning
   std::uint64_t revision = 0;
+  std::int64_t planned_epochs = 0;
   bool operator==(const ProgressMark&) const = default;
 };
 
@@ -31,7 +32,7 @@ class ProgressReader {
   };
   // With the epochs that came after a former look's mark; all of them without one, and where what had been read by then
   // was forgotten. A run folder that is not there yet, or that cannot be read, has no epochs. Reads at most 5 MiB of
-  // it.
+  // it, and 8 MiB more where settings of the run were changed since the last look.
   Look look(const Job& job, const ProgressMark& since = {});
   // What was read of these is not forgotten until the next call.
   void keep(const std::vector<Job>& running);
@@ -46,7 +47,7 @@ class ProgressReader {
     TelemetryTail tail;
     Course course;
     Facts facts;
-    std::string config_stamp;  // of the file that `facts` is from
+    std::string facts_stamp;  // of the files that `facts` is from
     std::uint64_t reading = 0;
     std::uint64_t last_used = 0;
   };

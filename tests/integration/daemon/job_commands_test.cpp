@@ -37,11 +37,15 @@ struct Jobs {
   RunningProgram follow(const Words& words) const {
     return RunningProgram(Words{binary()} + words + Words{"--state-dir", daemon.state_dir()});
   }
-  bool wait_for_epoch(int number) const {
+  bool wait_for_epoch(int number) const { return wait_for_epoch_after("", number); }
+  // In a packet after the first one with that text.
+  bool wait_for_epoch_after(const std::string& text, int number) const {
     for (const auto deadline = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < deadline;
          std::this_thread::sleep_for(20ms)) {
-      if (fs::exists(run(number) / "telemetry.jsonl") &&
-          contents_of(run(number) / "telemetry.jsonl").find("tolaria.training.loss") != std::string::npos)
+      if (!fs::exists(run(number) / "telemetry.jsonl")) continue;
+      const auto telemetry = contents_of(run(number) / "telemetry.jsonl");
+      const auto packet = text.empty() ? 0 : telemetry.find('\n', telemetry.find(text));
+      if (packet != std::string::npos && telemetry.find("tolaria.training.loss", packet) != std::string::npos)
         return true;
     }
     return false;
@@ -173,6 +177,19 @@ TEST_CASE("attach shows the epochs, and ends as the training does") {
   CHECK_THAT(shown.err, ContainsSubstring("job 1 held"));
   CHECK_THAT(shown.err, ContainsSubstring("epoch 12/12  train loss"));
   CHECK_THAT(shown.out, ContainsSubstring("job 1 succeeded"));
+}
+
+TEST_CASE("attach shows from its first line on the epochs that a run was set to while it trained") {
+  Jobs jobs;
+  const auto id = std::to_string(jobs.submit(kLasting + sets({"policy.kind=none", "growth.enabled=false"})));
+  REQUIRE(jobs.wait_for_epoch(1));
+  jobs.daemon.tell({"job", "set", id, "epochs=99000"});
+  REQUIRE(jobs.wait_for_epoch_after("tolaria.setting_changed", 1));
+  const auto first = run_program(
+      {"/bin/bash", "-c",
+       fmt::format("timeout 60 '{}' attach {} --state-dir '{}' 2>&1 >/dev/null | grep --max-count=1 'train loss'",
+                   binary(), id, jobs.daemon.state_dir())});
+  CHECK_THAT(first.out, ContainsSubstring("/99000  train loss"));
 }
 
 TEST_CASE("interrupted, those that watch end with 0, and the job goes on") {

@@ -2,8 +2,10 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "history/setting_change.h"
 #include "jobs/database/schema.h"
 #include "run_telemetry.h"
+#include "storage/real_file_system.h"
 #include "support/temporary_folder.h"
 
 namespace esper::test::progress_feed_test {
@@ -67,6 +69,19 @@ TEST_CASE("while someone listens, what changed of running jobs is published, and
   room.pass(2200ms);
   REQUIRE(room.published.size() == 2);
   CHECK(room.published[1].epoch == std::vector<std::int64_t>{2});
+}
+
+TEST_CASE("other planned epochs of a running job are published before its next epoch") {
+  FeedRoom room;
+  const auto job = room.running("a");
+  room.feed.wake();
+  room.pass(1200ms);
+  history::publish_accepted(storage::real_file_system(), job.run_dir, {{2, "epochs", "5", 1}});
+  room.pass(1200ms);
+  REQUIRE(room.published.size() == 2);
+  CHECK(room.published[0].planned_epochs == 9);
+  CHECK(room.published[1].planned_epochs == 5);
+  CHECK(room.published[1].epoch.empty());
 }
 
 TEST_CASE("of more running jobs than are kept otherwise, each epoch is published once") {

@@ -4,7 +4,9 @@
 #include <ctime>
 
 #include "config/writing/write.h"
+#include "history/setting_change.h"
 #include "run_telemetry.h"
+#include "storage/real_file_system.h"
 #include "support/temporary_folder.h"
 
 namespace esper::test::progress_reader_test {
@@ -48,6 +50,41 @@ TEST_CASE("a run that is not there yet has no epochs, and then what its folder s
   CHECK(look.progress.metric == "accuracy");
   room.add(epoch_line(2, 1));
   CHECK(room.reader.look(room.job, look.mark).progress.epoch == std::vector<std::int64_t>{2});
+}
+
+TEST_CASE("the planned epochs are those that the run accepted last, and a change of them is news") {
+  RunRoom room;
+  room.add_config(12);
+  room.add(epoch_line(1, 2));
+  auto look = room.reader.look(room.job);
+  auto& files = storage::real_file_system();
+  const history::SettingChange rate{2, "training.optimizer.lr", "0.01", 1};
+  history::publish_accepted(files, room.job.run_dir, {rate});
+  CHECK(room.reader.look(room.job, look.mark).mark == look.mark);
+  for (const auto* epochs : {"30", "20"}) {
+    history::publish_accepted(files, room.job.run_dir, {rate, {2, "epochs", "15", 2}, {3, "epochs", epochs, 3}});
+    const auto changed = room.reader.look(room.job, look.mark);
+    CHECK(std::to_string(changed.progress.planned_epochs) == epochs);
+    CHECK(changed.progress.epoch.empty());
+    CHECK(changed.mark != look.mark);
+    CHECK(room.reader.look(room.job, changed.mark).mark == changed.mark);
+    look = changed;
+  }
+}
+
+TEST_CASE("where the accepted changes are damaged, or no file, the planned epochs are those of config.yaml") {
+  RunRoom room;
+  room.add_config(12);
+  room.add(epoch_line(1, 2));
+  SECTION("damaged") { append(room.job.run_dir + "/changes/accepted.json", R"({"changes": [)"); }
+  SECTION("a folder") { std::filesystem::create_directories(room.job.run_dir + "/changes/accepted.json"); }
+  SECTION("behind a link") {
+    history::publish_accepted(storage::real_file_system(), room.folder / "other", {{2, "epochs", "15", 1}});
+    std::filesystem::create_directory_symlink(room.folder / "other/changes", room.job.run_dir + "/changes");
+  }
+  const auto progress = room.reader.look(room.job).progress;
+  CHECK(progress.planned_epochs == 12);
+  CHECK(progress.epochs == 1);
 }
 
 TEST_CASE("what was read stays when the folder goes") {

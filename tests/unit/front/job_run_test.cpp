@@ -1,0 +1,30 @@
+#include "esper/queue/job_run.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "history/setting_change.h"
+#include "storage/real_file_system.h"
+#include "support/temporary_folder.h"
+
+namespace esper::test::job_run_test {
+
+TEST_CASE("a job's planned epochs are its sweep's, else those that its run accepted, else those of config.yaml") {
+  const test::TemporaryFolder room;
+  const std::string run = room / "run";
+  nlohmann::json job{{"run_dir", run}, {"epochs", 0}};
+  CHECK_FALSE(run_of_job(job));
+  std::filesystem::create_directories(run + "/checkpoints");
+  CHECK_FALSE(run_of_job(job));
+  std::ofstream(run + "/config.yaml") << "epochs: 9\n";
+  REQUIRE(run_of_job(job));
+  CHECK(run_of_job(job)->planned_epochs == 9);
+  history::publish_accepted(storage::real_file_system(), run, {{2, "epochs", "5", 1}});
+  CHECK(run_of_job(job)->planned_epochs == 5);
+  job["epochs"] = 3;
+  CHECK(run_of_job(job)->planned_epochs == 3);
+}
+
+}  // namespace esper::test::job_run_test
