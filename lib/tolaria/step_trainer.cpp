@@ -73,7 +73,7 @@ StepTrainer::Result StepTrainer::run_step(const std::vector<Microbatch>& microba
   const bool timed = times != nullptr || watched;
   if (timed) wait_for_step(run_.facts.device);
   const auto begin = timed ? clock.now() : base::Duration{};
-  run_.ledger.begin_step();
+  base::LedgerStep in_ledger(run_.ledger);
   const double rate_factor = run_.progress.safety.rate_factor(step);
   setup_.prepare(step, rate_factor, used);
   recorder_.begin();
@@ -81,7 +81,7 @@ StepTrainer::Result StepTrainer::run_step(const std::vector<Microbatch>& microba
   if (base::fault::hit("tolaria.step_memory")) throw std::bad_alloc();
   if (base::fault::hit("tolaria.step_slow")) std::this_thread::sleep_for(kSlowStepDrill);
   if (timed) wait_for_step(run_.facts.device);
-  run_.ledger.end_step(step);
+  in_ledger.end(step);
   if (watched) watch.record_step_time(clock.now() - begin);
   if (times != nullptr) times->push_back({begin, clock.now()});
   recorder_.end(microbatches, run_.facts.learning_rate(step) * rate_factor, {runner_.figures().in_use, runner_.bits()});

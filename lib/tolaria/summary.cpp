@@ -113,11 +113,11 @@ ordered_json summarize_ledger(base::Ledger& ledger, const base::Clock& clock) {
   const auto until = clock.wall();
   ordered_json owners;
   for (const auto& [owner, name] : names(base::Owner{})) {
-    owners[std::string(name)] = base::milliseconds(ledger.totals()[index_of(owner)]);
+    owners[std::string(name)] = base::milliseconds(ledger.settled().totals()[index_of(owner)]);
   }
-  return {{"from", base::rfc3339(until - ledger.wall())},
+  return {{"from", base::rfc3339(until - ledger.settled().wall())},
           {"until", base::rfc3339(until)},
-          {"wall_ms", base::milliseconds(ledger.wall())},
+          {"wall_ms", base::milliseconds(ledger.settled().wall())},
           {"ms", std::move(owners)}};
 }
 

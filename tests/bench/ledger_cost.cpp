@@ -29,9 +29,9 @@ double step_ns(Ledger& ledger, const Clock& clock) {
     {
       const LedgerScope waiting(ledger, Owner::kLoaderWait, SinceLast{});
     }
-    ledger.begin_step();
+    LedgerStep step(ledger);
     asm volatile("" ::: "memory");
-    ledger.end_step(i);
+    step.end(i);
   }
   return static_cast<double>((clock.now() - begin).count()) / kScopes;
 }
@@ -49,7 +49,7 @@ bool run(const Case& c) {
   for (int i = 0; i < kRounds; ++i) ns.push_back(c.measure(ledger, clock));
   std::sort(ns.begin(), ns.end());
   ledger.settle();
-  const bool right = esper::test::sum_of(ledger.totals()) == ledger.wall();
+  const bool right = esper::test::sum_of(ledger.settled().totals()) == ledger.settled().wall();
   std::printf("{\"case\": \"%s\", \"min_ns\": %.2f, \"median_ns\": %.2f, \"sums_to_wall\": %s}\n", c.name, ns.front(),
               ns[kRounds / 2], right ? "true" : "false");
   return right;

@@ -5,8 +5,8 @@
 //
 // A nested scope replaces the outer one until it ends. Time without a scope is idle, and start-up until
 // start_up_is_over(). The owners' times sum to the wall time by construction: a switch gives the ticks since the last
-// one to whom they belong, and settle() spreads the monotonic clock's interval over the ticks of that interval. So
-// ticks (tick_clock.h, read twice a scope) need no calibration. Training thread.
+// one to whom they belong, and settle() spreads the monotonic clock's interval over the ticks of that interval
+// (settled_times.h). So ticks (tick_clock.h, read twice a scope) need no calibration. Training thread.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/ledger/ledger_watch.h"
 #include "base/ledger/owner.h"
+#include "base/ledger/settled_times.h"
 #include "base/ledger/step_times.h"
 #include "base/ledger/tick_clock.h"
 
@@ -37,68 +38,40 @@ class Ledger {
     last_ = ticks;
     return ticks;
   }
-  // Rather use LedgerScope. Both return the ticks now.
-  std::uint64_t enter(Owner owner) {
-    now();
-    return enter_since_last(owner);
-  }
-  // The same without reading the time: the owner has what has passed since the last read.
-  std::uint64_t enter_since_last(Owner owner) {
-    current_ = owner;
-    if (watch_.is_on()) [[unlikely]]
-      watch_.entered(owner);
-    return last_;
-  }
-  void leave(Owner outer, std::uint64_t begun) {
-    const std::uint64_t ticks = now();
-    if (watch_.is_on()) [[unlikely]]
-      watch_.left(current_, begun, ticks);
-    current_ = outer;
-  }
+  // The ticks when they were last read.
+  std::uint64_t last() const { return last_; }
+  // Who has the time since then. Rather use LedgerScope.
+  void charge(Owner owner) { current_ = owner; }
 
   // From here on time without a scope is idle.
   void start_up_is_over();
+  // How long it took; 0 while it lasts.
+  Duration start_up() const { return start_up_end_ == 0 ? Duration(0) : time_of(start_up_end_); }
 
-  // A step begins where the last scope ended: call it right after the batch was had. Costs nothing.
-  void begin_step() { step_begin_ = last_; }
-  // One read of the counter. `number`: for the trace.
-  void end_step(std::int64_t number) {
-    const std::uint64_t ticks = now();
-    step_times_.add(ticks - step_begin_);
-    if (watch_.is_on()) [[unlikely]]
-      watch_.step_ended(number, current_, step_begin_, ticks);
-  }
+  StepTimes& step_times() { return step_times_; }
   // Of the steps since the last call.
   StepQuantiles take_step_quantiles() { return step_times_.take(clock_.ns_per_tick()); }
 
   // What each owner had since the last call; sums to the nanosecond to the clock's time between the two calls.
   OwnerTimes settle();
+  // All intervals settled so far.
+  const SettledTimes& settled() const { return settled_; }
   // The time since the last settle().
-  Duration unsettled() const { return clock_.now() - settled_at_; }
+  Duration unsettled() const { return clock_.now() - settled_.until(); }
   // What the owner has had so far, without settling: for differences within one process, exact to a few parts in 1e4.
   Duration so_far(Owner owner);
-  // Of all settled intervals, and their sum as the clock measured it.
-  const OwnerTimes& totals() const { return totals_; }
-  Duration wall() const { return settled_at_ - since_; }
-
   // Since the account began; as exact as the last settle() made it. Never decreases with `ticks`.
-  Duration time_of(std::uint64_t ticks) const { return clock_.made_at() - since_ + clock_.since_made(ticks); }
-  // How long it took; 0 while it lasts.
-  Duration start_up() const { return start_up_end_ == 0 ? Duration(0) : time_of(start_up_end_); }
+  Duration time_of(std::uint64_t ticks) const { return clock_.made_at() - settled_.since() + clock_.since_made(ticks); }
 
  private:
   TickClock clock_;
   LedgerWatch watch_;
   Owner current_ = Owner::kStartUp;
   std::uint64_t last_;
-  std::array<std::uint64_t, kNumOwners> ticks_of_{};  // since the last settle()
-  std::uint64_t step_begin_ = 0;
+  OwnerTicks ticks_of_{};  // since the last settle()
   StepTimes step_times_;
   std::uint64_t start_up_end_ = 0;
-
-  Duration since_, settled_at_;
-  OwnerTimes totals_{};
-  OwnerTimes unsettled_{};  // start-up before this object was made
+  SettledTimes settled_;
 };
 
 // For a scope that follows a step, or another scope, at once: what lies between is its own, and it costs one switch
@@ -107,16 +80,51 @@ struct SinceLast {};
 
 class LedgerScope {
  public:
-  LedgerScope(Ledger& ledger, Owner owner) : ledger_(ledger), outer_(ledger.owner()), begun_(ledger.enter(owner)) {}
-  LedgerScope(Ledger& ledger, Owner owner, SinceLast)
-      : ledger_(ledger), outer_(ledger.owner()), begun_(ledger.enter_since_last(owner)) {}
-  ~LedgerScope() { ledger_.leave(outer_, begun_); }
+  LedgerScope(Ledger& ledger, Owner owner) : ledger_(ledger), outer_(ledger.owner()), begun_(ledger.now()) {
+    enter(owner);
+  }
+  LedgerScope(Ledger& ledger, Owner owner, SinceLast) : ledger_(ledger), outer_(ledger.owner()), begun_(ledger.last()) {
+    enter(owner);
+  }
+  ~LedgerScope() {
+    const std::uint64_t ticks = ledger_.now();
+    if (ledger_.watch().is_on()) [[unlikely]]
+      ledger_.watch().left(ledger_.owner(), begun_, ticks);
+    ledger_.charge(outer_);
+  }
   LedgerScope(const LedgerScope&) = delete;
   LedgerScope& operator=(const LedgerScope&) = delete;
 
  private:
+  void enter(Owner owner) {
+    ledger_.charge(owner);
+    if (ledger_.watch().is_on()) [[unlikely]]
+      ledger_.watch().entered(owner);
+  }
+
   Ledger& ledger_;
   const Owner outer_;
+  const std::uint64_t begun_;
+};
+
+// How long a step takes. It begins where the last scope ended: make it right after the batch was had, which costs
+// nothing. Only a step that end() is called for counts.
+class LedgerStep {
+ public:
+  explicit LedgerStep(Ledger& ledger) : ledger_(ledger), begun_(ledger.last()) {}
+  LedgerStep(const LedgerStep&) = delete;
+  LedgerStep& operator=(const LedgerStep&) = delete;
+
+  // One read of the counter. `number`: for the trace.
+  void end(std::int64_t number) {
+    const std::uint64_t ticks = ledger_.now();
+    ledger_.step_times().add(ticks - begun_);
+    if (ledger_.watch().is_on()) [[unlikely]]
+      ledger_.watch().step_ended(number, ledger_.owner(), begun_, ticks);
+  }
+
+ private:
+  Ledger& ledger_;
   const std::uint64_t begun_;
 };
 

@@ -41,6 +41,7 @@ constexpr auto names(Owner) {
 constexpr std::size_t kNumOwners = names(Owner{}).size();
 
 using OwnerTimes = std::array<std::chrono::nanoseconds, kNumOwners>;
+using OwnerTicks = std::array<std::uint64_t, kNumOwners>;  // of a TickClock
 
 constexpr std::size_t index_of(Owner owner) { return static_cast<std::size_t>(owner); }
 

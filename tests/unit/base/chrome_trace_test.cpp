@@ -24,9 +24,9 @@ struct Traced {
       const LedgerScope waiting(ledger, Owner::kLoaderWait);
       time->advance(microseconds(3));
     }
-    ledger.begin_step();
+    LedgerStep step(ledger);
     time->advance(microseconds(10));
-    ledger.end_step(++steps);
+    step.end(++steps);
   }
   void epoch(int number, int num_steps) {
     const LedgerEpoch epoch(ledger, number);

@@ -65,16 +65,16 @@ TEST_CASE("each nanosecond belongs to the innermost scope, and the outer one res
   CHECK(of(times, Owner::kLoaderWait) == nanoseconds(100));
   CHECK(of(times, Owner::kTransfer) == nanoseconds(1000));
   CHECK(sum_of(times) == nanoseconds(1145));
-  CHECK(m.ledger.wall() == nanoseconds(1145));
+  CHECK(m.ledger.settled().wall() == nanoseconds(1145));
 }
 
 TEST_CASE("a scope since the last read has what lies between") {
   Manual m;
   m.ledger.start_up_is_over();
   const LedgerScope computing(m.ledger, Owner::kCompute);
-  m.ledger.begin_step();
+  LedgerStep step(m.ledger);
   m.pass(10);
-  m.ledger.end_step(1);
+  step.end(1);
   m.pass(1);
   {
     const LedgerScope waiting(m.ledger, Owner::kLoaderWait, SinceLast{});
@@ -115,9 +115,9 @@ TEST_CASE("whatever the scopes, every nanosecond has one owner") {
     REQUIRE(times == expected);
     for (std::size_t i = 0; i < kNumOwners; ++i) all[i] += times[i];
   }
-  CHECK(m.ledger.totals() == all);
-  CHECK(sum_of(m.ledger.totals()) == m.ledger.wall());
-  CHECK(m.ledger.wall() == m.time->now());
+  CHECK(m.ledger.settled().totals() == all);
+  CHECK(sum_of(m.ledger.settled().totals()) == m.ledger.settled().wall());
+  CHECK(m.ledger.settled().wall() == m.time->now());
 }
 
 TEST_CASE("time before the ledger was made is start-up") {
@@ -131,7 +131,7 @@ TEST_CASE("time before the ledger was made is start-up") {
   CHECK(of(times, Owner::kStartUp) == milliseconds(35));
   CHECK(of(times, Owner::kIdle) == milliseconds(1));
   CHECK(ledger.start_up() == milliseconds(35));
-  CHECK(ledger.wall() == milliseconds(36));
+  CHECK(ledger.settled().wall() == milliseconds(36));
   CHECK(sum_of(ledger.settle()) == nanoseconds(0));
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("a beginning in the future is now, and a clock that stands still gives
     const LedgerScope computing(ledger, Owner::kCompute);
   }
   CHECK(sum_of(ledger.settle()) == nanoseconds(0));
-  CHECK(ledger.wall() == nanoseconds(0));
+  CHECK(ledger.settled().wall() == nanoseconds(0));
 }
 
 namespace {
@@ -172,13 +172,13 @@ TEST_CASE("on the machine's own time the owners sum to what the clock measures")
     ledger.settle();
   }
   const auto outside = clock.now() - begin;
-  CHECK(sum_of(ledger.totals()) == ledger.wall());
-  CHECK(ledger.wall() <= outside);
+  CHECK(sum_of(ledger.settled().totals()) == ledger.settled().wall());
+  CHECK(ledger.settled().wall() <= outside);
   // A scope holds what was spent in it, and what the counter and the clock differ by.
   const auto nearly = [](Duration length) { return length * 97 / 100; };
-  CHECK(of(ledger.totals(), Owner::kCompute) >= nearly(computed));
-  CHECK(of(ledger.totals(), Owner::kValidation) >= nearly(validated));
-  CHECK(of(ledger.totals(), Owner::kCompute) <= ledger.wall() - nearly(validated));
+  CHECK(of(ledger.settled().totals(), Owner::kCompute) >= nearly(computed));
+  CHECK(of(ledger.settled().totals(), Owner::kValidation) >= nearly(validated));
+  CHECK(of(ledger.settled().totals(), Owner::kCompute) <= ledger.settled().wall() - nearly(validated));
 }
 
 TEST_CASE("a step's length begins where the last scope ended") {
@@ -189,9 +189,9 @@ TEST_CASE("a step's length begins where the last scope ended") {
       const LedgerScope waiting(m.ledger, Owner::kLoaderWait);
       m.pass(1'000'000);
     }
-    m.ledger.begin_step();
+    LedgerStep step(m.ledger);
     m.pass(i * 1000);
-    m.ledger.end_step(i);
+    step.end(i);
   }
   m.ledger.settle();
   const StepQuantiles steps = m.ledger.take_step_quantiles();

@@ -47,7 +47,7 @@ double sum(const Shares& shares) {
 }
 
 double ms_of(const SmallRun& it, Owner owner) {
-  return std::chrono::duration<double, std::milli>(it.ledger.totals()[index_of(owner)]).count();
+  return std::chrono::duration<double, std::milli>(it.ledger.settled().totals()[index_of(owner)]).count();
 }
 
 }  // namespace
@@ -59,10 +59,10 @@ TEST_CASE("what the packets report is all of the process's time") {
   });
   it.go();
   report_end(it.outbox, it.ledger);
-  const auto wall = std::chrono::duration<double, std::milli>(it.ledger.wall()).count();
+  const auto wall = std::chrono::duration<double, std::milli>(it.ledger.settled().wall()).count();
   const auto shares = reported_by(it);
   CHECK(std::abs(sum(shares) - wall) < 1e-6 * wall);
-  CHECK(sum_of(it.ledger.totals()) == it.ledger.wall());
+  CHECK(sum_of(it.ledger.settled().totals()) == it.ledger.settled().wall());
   for (const char* owner : {"compute", "loader_wait", "validation", "policy", "telemetry", "checkpoint", "start_up"}) {
     CAPTURE(owner);
     CHECK(shares.contains(owner));

@@ -149,13 +149,13 @@ TEST_CASE("a control changes no bit of the run") {
   CHECK(with.values("tolaria.control.steps_total") == std::vector<double>{0, 6, 6, 6, 6, 6, 6});
   CHECK(with.values("kasmina.seed.worth_epochs") == std::vector<double>{1, 2, 3, 3, 3});
   with.ledger.settle();
-  CHECK(with.ledger.totals()[index_of(base::Owner::kControl)] > std::chrono::nanoseconds(0));
+  CHECK(with.ledger.settled().totals()[index_of(base::Owner::kControl)] > std::chrono::nanoseconds(0));
 
   CHECK(without.events("tolaria.control_measured").empty());
   CHECK(without.values("tolaria.control.steps_total").empty());
   CHECK(without.values("kasmina.seed.worth_epochs").empty());
   without.ledger.settle();
-  CHECK(without.ledger.totals()[index_of(base::Owner::kControl)] == std::chrono::nanoseconds(0));
+  CHECK(without.ledger.settled().totals()[index_of(base::Owner::kControl)] == std::chrono::nanoseconds(0));
 }
 
 TEST_CASE("a run resumed within the horizon measures the same worth") {
