@@ -6,14 +6,12 @@
 //
 // Each stage has a deadline, after which the connection is closed.
 
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "http/request_reader.h"
 #include "http/response_text.h"
 #include "http/server_socket.h"
 #include "http/service.h"
@@ -38,13 +36,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   void close_after(base::Duration time);
   void wait_for_request(base::Duration deadline);
-  void read_header();
-  void check_header();
-  void continue_with(Request request);
+  void read_request();
+  void check_access();
   void read_body(Request request);
   void answer(Request request);
-  void refuse(int status, const std::string& reason);
-  void refuse_malformed(const boost::system::error_code& error);
+  void refuse(const Refusal& refusal);
   void respond(const Response& response, AfterResponse after);
   void linger();
   void begin_stream(const Response& response);
@@ -52,13 +48,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::shared_ptr<Service> service_;
   Socket socket_;
   Entrance entrance_;
+  RequestReader reader_;
   Timeout deadline_;
   Stage stage_ = Stage::kIdle;
   TimePoint idle_since_;
   bool is_admitted_ = false;  // a request of it has shown the token, or none is needed
-  boost::beast::flat_buffer input_;
-  std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
-  std::string output_;  // being written
+  std::string output_;        // being written
 };
 
 }  // namespace esper::http
