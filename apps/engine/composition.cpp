@@ -150,7 +150,7 @@ void Composition::finish(const tolaria::RunOutcome& outcome) {
 
 void Composition::abandon(const std::exception& error) {
   using tolaria::LastState;
-  const auto state = saver_.save_after(error) ? LastState::kSaved : LastState::kNotSaved;
+  const auto state = tolaria::save_after(saver_, error) ? LastState::kSaved : LastState::kNotSaved;
   tolaria::report_failure(outbox_, ledger_, progress_, error, exit_code_of(error), state);
   telemetry_.close();
 }

@@ -70,13 +70,13 @@ bool Saver::save_last_state() {
   return finish() && is_saved();
 }
 
-bool Saver::save_after(const std::exception& error) {
-  return is_saved() || (leaves_whole_step(error) && save_last_state());
-}
-
 bool leaves_whole_step(const std::exception& error) {
   const auto* known = dynamic_cast<const base::Error*>(&error);
   return known != nullptr && known->code() == base::ExitCode::kData;
+}
+
+bool save_after(Saver& saver, const std::exception& error) {
+  return saver.is_saved() || (leaves_whole_step(error) && saver.save_last_state());
 }
 
 }  // namespace esper::tolaria

@@ -40,9 +40,6 @@ class Saver {
   // Saves the run's state and waits for it; false if it is not on the disk. A save in progress is completed first; a
   // failed save is retried once.
   bool save_last_state();
-  // The same for a run that ended with `error`, if its state is that of a whole step; false if it may not be, unless it
-  // is saved already.
-  bool save_after(const std::exception& error);
 
   // True if the run's present state is known to be on the disk.
   bool is_saved() const;
@@ -70,5 +67,9 @@ class Saver {
 
 // A batch that cannot be loaded leaves the state of the last whole step; other errors may have stopped within a step.
 bool leaves_whole_step(const std::exception& error);
+
+// Saver::save_last_state() for a run that ended with `error`, if its state is that of a whole step; false if it may not
+// be, unless it is saved already.
+bool save_after(Saver& saver, const std::exception& error);
 
 }  // namespace esper::tolaria

@@ -468,7 +468,7 @@ TEST_CASE(
     if (packet.packet_id == epoch_packet(4)) throw std::runtime_error("a fault of the program");
   };
   CHECK_THROWS(it.go());
-  CHECK(it.saver.save_after(std::runtime_error("the same")));
+  CHECK(save_after(it.saver, std::runtime_error("the same")));
   const auto saved = newest_checkpoint(it);
   CHECK(saved.info.epoch == 4);
   SmallRun resumed(config, grows, saved);
@@ -549,7 +549,7 @@ TEST_CASE(
   CHECK_THROWS_AS(go(it), base::Error);
   CHECK(it.progress.epoch == 4);
   CHECK(it.progress.batch == 0);
-  CHECK(it.saver.save_after(base::Error(base::ExitCode::kData, "the same")));
+  CHECK(save_after(it.saver, base::Error(base::ExitCode::kData, "the same")));
   const auto saved = newest_checkpoint(it);
   CHECK(saved.info.epoch == 4);
 

@@ -319,7 +319,7 @@ TEST_CASE("a batch that cannot be read after a bad step that was not noticed yet
     if (packet.packet_id == "small-run-epoch-1") base::fault::arm("data.batch", 5);  // of the second epoch's
   };
   CHECK_THROWS_AS(it.go(), base::Error);
-  CHECK(it.saver.save_after(base::Error(base::ExitCode::kData, "the same")));
+  CHECK(save_after(it.saver, base::Error(base::ExitCode::kData, "the same")));
   const auto saved = newest_checkpoint(it);
   CHECK(saved.info.step == 6);
   CHECK(is_finite(saved));
