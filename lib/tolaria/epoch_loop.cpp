@@ -28,21 +28,77 @@ using base::LedgerScope;
 using base::Owner;
 using step::StepMetrics;
 
+// What the network is measured with: on a GPU by a forward of its own.
+struct EvaluationParts {
+  explicit EvaluationParts(Run& run)
+      : forward(run.model, run.facts.config.step, run.facts.device,
+                [&run](leyline::TelemetryEvent event) { run.outbox.emit(std::move(event)); }),
+        refs{run.model, run.data.validation, run.data.train,
+             run.facts, run.ledger,          run.facts.device.is_cuda() ? &forward : nullptr} {}
+  EvaluationParts(const EvaluationParts&) = delete;
+  EvaluationParts& operator=(const EvaluationParts&) = delete;
+
+  lanes::EvaluationForward forward;
+  Evaluation refs;
+};
+
+// What an epoch has come to.
+struct Epoch {
+  TrainedEpoch trained{};
+  Measurements measured{};
+  StepMetrics metrics{};
+  LossVerdict verdict{};
+  bool is_best = false, is_last = false;  // once it is counted
+  EpochResults results() const { return {metrics, measured, trained, is_last}; }
+};
+
+// Between two epochs.
+void follow_changes(Run& run) {
+  if (run.changes == nullptr) return;
+  run.changes->begin_epoch();
+  run.display.epochs = static_cast<std::uint32_t>(run.facts.config.epochs);
+  run.outbox.flush();
+}
+
+StepMetrics sum_of_steps(Run& run) {
+  const LedgerScope reading(run.ledger, Owner::kTelemetry);
+  return step::read_metrics(run.model.state);
+}
+
+void save_if_due(Run& run, const Epoch& epoch) {
+  const bool is_due = (epoch.is_best && run.facts.config.checkpoint.keep_best) ||
+                      is_save_due_after_epoch(run.facts, run.progress, run.model.network);
+  if (is_due && !run.progress.safety.is_suspect()) {
+    run.saver.save();
+  } else {
+    run.saver.report_results();
+  }
+}
+
+ConservativeMode::Decision decision_of(const QuestionFigures& questions) {
+  using Decision = ConservativeMode::Decision;
+  return questions.without_decision ? Decision::kMissing : Decision::kMade;
+}
+
+// What keeps the present state from being saved; empty: nothing.
+std::string problem_of_state(const EpochTrainer& trainer, const RunSafety& safety) {
+  if (const std::string& reason = trainer.nonfinite_reason(); !reason.empty()) return reason;
+  const std::string tensor = safety.first_not_finite();
+  return tensor.empty() ? "" : tensor + " is not finite";
+}
+
 class EpochLoop {
  public:
   explicit EpochLoop(Run& run)
       : run_(run),
-        forward_(run.model, run.facts.config.step, run.facts.device,
-                 [&run](leyline::TelemetryEvent event) { run.outbox.emit(std::move(event)); }),
-        evaluation_{run.model, run.data.validation, run.data.train,
-                    run.facts, run.ledger,          run.facts.device.is_cuda() ? &forward_ : nullptr},
-        log_(run.model, run.progress, run.outbox, run.saver),
+        evaluation_(run),
         end_(run.facts, run.progress, run.saver, run.outbox),
-        safety_(evaluation_, run.progress, run.saver, run.outbox, end_),
+        safety_(evaluation_.refs, run.progress, run.saver, run.outbox, end_),
         transaction_(run.progress, run.saver, run.outbox),
-        check_(evaluation_, run.progress, safety_, transaction_, end_, run.records.bundles),
+        check_(evaluation_.refs, run.progress, safety_, transaction_, end_, run.records.bundles),
         trainer_(run, safety_.good_state()),
-        growth_(evaluation_, run.policy, log_, run.saver, run.data.probe, run.at_the_end),
+        growth_(evaluation_.refs, run.policy, LifecycleLog(run.model, run.progress, run.outbox, run.saver), run.saver,
+                run.data.probe, run.at_the_end),
         reporter_(run.facts, run.progress, run.model, run.outbox, run.ledger),
         utilization_(device::pci_address_of(run.facts.device), run.facts.clock) {}
 
@@ -52,36 +108,17 @@ class EpochLoop {
   // An error that ends it saves the newest good state.
   RunOutcome run_or_save();
   RunOutcome run_to_the_end();
-  // Between two epochs.
-  void follow_changes();
-  // What an epoch has come to.
-  struct Epoch {
-    TrainedEpoch trained{};
-    Measurements measured{};
-    StepMetrics metrics{};
-    LossVerdict verdict{};
-    bool is_best = false, is_last = false;  // once it is counted
-    EpochResults results() const { return {metrics, measured, trained, is_last}; }
-  };
   // Empty: the run continues. So with the first two of its parts.
   std::optional<RunOutcome> run_epoch();
   std::optional<RunOutcome> train(Epoch& epoch);
   std::optional<RunOutcome> validate(Epoch& epoch);
   // Counts it; the network grows.
   EpochEnd end_epoch(Epoch& epoch);
-  void save_if_due(const Epoch& epoch);
   Measurements measure();
-  StepMetrics read_metrics();
   // In an epoch that is not over; one that would have been undone is saved as it began.
   RunOutcome interrupted();
-  // What keeps the present state from being saved; empty: nothing.
-  std::string problem_of_state() const;
   // Whether who reports the error may save the present state.
   bool leaves_good_state(const std::exception& error) const noexcept;
-  ConservativeMode::Decision decision() const {
-    using Decision = ConservativeMode::Decision;
-    return growth_.figures().questions.without_decision ? Decision::kMissing : Decision::kMade;
-  }
   // Whether the end of the epoch may be interrupted.
   bool may_be_interrupted() const;
   EpochEnd grow(const EpochResults& results);
@@ -89,9 +126,7 @@ class EpochLoop {
   const config::RunConfig& config() const { return run_.facts.config; }
 
   Run& run_;
-  lanes::EvaluationForward forward_;
-  Evaluation evaluation_;
-  LifecycleLog log_;
+  EvaluationParts evaluation_;
   RunEnd end_;
   RunSafety safety_;
   EpochEndTransaction transaction_;
@@ -128,17 +163,10 @@ RunOutcome EpochLoop::run_to_the_end() {
   safety_.begin(run_.restart_report);
   if (const auto outcome = safety_.halted()) return *outcome;
   run_.policy.ask_again();  // what the checkpoint holds
-  for (follow_changes(); !end_.is_last_epoch_over() && !end_.should_stop_early(); follow_changes()) {
+  for (follow_changes(run_); !end_.is_last_epoch_over() && !end_.should_stop_early(); follow_changes(run_)) {
     if (const auto outcome = run_epoch()) return *outcome;
   }
   return end_.finish(end_.is_last_epoch_over() ? RunEnd::At::kLastEpoch : RunEnd::At::kNoImprovement);
-}
-
-void EpochLoop::follow_changes() {
-  if (run_.changes == nullptr) return;
-  run_.changes->begin_epoch();
-  run_.display.epochs = static_cast<std::uint32_t>(config().epochs);
-  run_.outbox.flush();
 }
 
 std::optional<RunOutcome> EpochLoop::run_epoch() {
@@ -152,7 +180,7 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   if (auto outcome = validate(epoch)) return outcome;
   if (end_epoch(epoch) == EpochEnd::kInterrupted) return end_.interrupted();
   const double hook_ms = base::milliseconds(clock.now() - hook_begin);
-  save_if_due(epoch);
+  save_if_due(run_, epoch);
   safety_.check_times(epoch.trained.train_ms, hook_ms);
   reporter_.report(epoch.results(), {run_.policy.figures(), growth_.figures(), safety_.good_state().figures(),
                                      safety_.emergency_figures(), run_.saver.figures(), hook_ms});
@@ -181,7 +209,7 @@ std::optional<RunOutcome> EpochLoop::validate(Epoch& epoch) {
     return interrupted();
   }
   if (may_be_interrupted()) transaction_.begin(events);
-  epoch.metrics = read_metrics();
+  epoch.metrics = sum_of_steps(run_);
   trainer_.record_epoch_end(epoch.metrics, epoch.trained);
   const auto train_up_to = [this](std::int64_t step) { return trainer_.train_up_to(step); };
   auto checked = check_.check({epoch.metrics, epoch.measured, trainer_.nonfinite_reason(), train_up_to});
@@ -200,49 +228,28 @@ EpochEnd EpochLoop::end_epoch(Epoch& epoch) {
     epoch.is_best = replace_validation(progress, *settled, best_before, config().checkpoint.best_metric);
   }
   trainer_.take_structure();
-  forward_.take_structure();
-  safety_.end_epoch(epoch.verdict, epoch.measured, decision());
+  evaluation_.forward.take_structure();
+  safety_.end_epoch(epoch.verdict, epoch.measured, decision_of(growth_.figures().questions));
   return EpochEnd::kComplete;
-}
-
-void EpochLoop::save_if_due(const Epoch& epoch) {
-  const bool is_due = (epoch.is_best && config().checkpoint.keep_best) ||
-                      is_save_due_after_epoch(run_.facts, run_.progress, run_.model.network);
-  if (is_due && !run_.progress.safety.is_suspect()) {
-    run_.saver.save();
-  } else {
-    run_.saver.report_results();
-  }
 }
 
 Measurements EpochLoop::measure() {
   run_.display.phase = leyline::Phase::kValidating;
   base::fault::signal_point("tolaria.validating");
-  return measure_epoch(evaluation_, run_.progress.epoch + 1, run_.outbox,
+  return measure_epoch(evaluation_.refs, run_.progress.epoch + 1, run_.outbox,
                        growth_.needs_samples(run_.progress) ? PerSample::kKept : PerSample::kNotKept);
-}
-
-StepMetrics EpochLoop::read_metrics() {
-  const LedgerScope reading(run_.ledger, Owner::kTelemetry);
-  return step::read_metrics(run_.model.state);
-}
-
-std::string EpochLoop::problem_of_state() const {
-  if (const std::string& reason = trainer_.nonfinite_reason(); !reason.empty()) return reason;
-  const std::string tensor = safety_.first_not_finite();
-  return tensor.empty() ? "" : tensor + " is not finite";
 }
 
 bool EpochLoop::leaves_good_state(const std::exception& error) const noexcept {
   try {
-    return leaves_whole_step(error) && problem_of_state().empty();
+    return leaves_whole_step(error) && problem_of_state(trainer_, safety_).empty();
   } catch (...) {  // there is no memory to look
     return false;
   }
 }
 
 RunOutcome EpochLoop::interrupted() {
-  const std::string problem = problem_of_state();
+  const std::string problem = problem_of_state(trainer_, safety_);
   if (problem.empty() || safety_.restore_good_state()) return end_.interrupted();
   return end_.interrupted_in_bad_state(problem);
 }

@@ -39,13 +39,13 @@ void compare_seeds(ControlRecord& controls, const kasmina::Network& network, con
 
 }  // namespace
 
-Growth::Growth(const Evaluation& evaluation, tamiyo::RunPolicy& policy, LifecycleLog& log, const Saver& saver,
+Growth::Growth(const Evaluation& evaluation, tamiyo::RunPolicy& policy, LifecycleLog log, const Saver& saver,
                torch::Tensor probe, AtTheEnd at_the_end)
     : evaluation_(evaluation),
-      log_(log),
+      log_(std::move(log)),
       at_the_end_(at_the_end),
-      questions_(evaluation.facts, policy, log),
-      changes_(evaluation, policy, log, saver, std::move(probe)) {}
+      questions_(evaluation.facts, policy, log_),
+      changes_(evaluation, policy, log_, saver, std::move(probe)) {}
 
 bool Growth::needs_samples(const RunProgress& progress) const {
   return asks_policy(evaluation_.facts.config) || !progress.control.seeds.empty();

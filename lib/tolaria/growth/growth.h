@@ -21,8 +21,9 @@ struct GrowthFigures {
 
 class Growth {
  public:
-  // probe: on the device; grafts are measured on it. Borrows what `evaluation` refers to, and the others.
-  Growth(const Evaluation& evaluation, tamiyo::RunPolicy& policy, LifecycleLog& log, const Saver& saver,
+  // probe: on the device; grafts are measured on it. Keeps the log; borrows what `evaluation` refers to, and the
+  // others.
+  Growth(const Evaluation& evaluation, tamiyo::RunPolicy& policy, LifecycleLog log, const Saver& saver,
          torch::Tensor probe, AtTheEnd at_the_end);
   Growth(const Growth&) = delete;
   Growth& operator=(const Growth&) = delete;
@@ -50,7 +51,7 @@ class Growth {
   EpochEnd settle(RunProgress& progress, const SeedAlphas& ran);
 
   Evaluation evaluation_;
-  LifecycleLog& log_;
+  LifecycleLog log_;
   AtTheEnd at_the_end_;
   PolicyQuestions questions_;
   NetworkChanges changes_;
