@@ -74,7 +74,7 @@ base::Expected<Lane> JournalFollower::lane_of(StepShape& shape, const std::strin
     if (!context_.config.compile.dynamic) shape.group = nullptr;
     return base::failure("the step is not that program");
   }
-  const LaneProgram source{shape.to_compile(), PackageFile{cached->file.path(), key}};
+  const LaneProgram source{shape.to_compile(), PackageFile{cached->file.path(), key, cached->mac}};
   auto lane =
       make_lane(*context_.kind(config::Lane::kCompiled), source, context_.model, microbatches, context_.setup());
   if (!lane) return base::failure(lane.error().reason);

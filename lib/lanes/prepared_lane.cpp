@@ -93,7 +93,8 @@ base::Expected<Source> source_of(const LaneKind& kind, Model& model, Batch examp
   auto cached = package_of(program, source.recipe, services);
   if (!cached) return base::failure(cached.error());
   source.package = std::move(*cached);
-  package = PackageFile{source.package->file.path(), compile_service->key(program, source.recipe)};
+  const std::string key = compile_service->key(program, source.recipe);
+  package = PackageFile{source.package->file.path(), key, source.package->mac};
   return source;
 }
 

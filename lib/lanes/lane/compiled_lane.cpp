@@ -22,10 +22,10 @@ std::uint64_t next_bits() {
 
 LoadedProgram load(const LaneRequest& request) {
   if (const auto* loaded = std::get_if<LoadedProgram>(&request.program.package)) return *loaded;
-  const auto& [path, key] = std::get<PackageFile>(request.program.package);
+  const auto& [path, key, mac] = std::get<PackageFile>(request.program.package);
   auto package = std::make_shared<program::Package>(path, program::inputs_text(request.program.program),
                                                     request.model.state.device);
-  return {std::move(package), key, next_bits()};
+  return {std::move(package), key, next_bits(), mac};
 }
 
 // For a drill.

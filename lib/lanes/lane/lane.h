@@ -18,6 +18,7 @@ struct LoadedProgram {
   std::shared_ptr<program::Package> package;  // null: none
   std::string key;                            // in the cache
   std::uint64_t bits = 0;                     // Lane::bits() of every lane that runs it
+  std::string mac{};                          // program::CachedPackage::mac
 };
 
 class Lane {

@@ -20,6 +20,7 @@ namespace esper::lanes {
 struct PackageFile {
   std::string path;
   std::string key;
+  std::string mac;  // program::CachedPackage::mac
 };
 
 // The inputs from which a lane is made.

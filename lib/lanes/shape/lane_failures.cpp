@@ -37,7 +37,7 @@ std::string LaneFailures::name_of(config::Lane kind) const {
 // The state may be partly written: the run ends with the error, and the next one does not use this program.
 void LaneFailures::report_failed_step(const Lane& lane, const std::string& reason) {
   ++figures_.quarantined;
-  services_.compile_service->cache().quarantine(lane.key(), program::EntryFault::kFailed, reason);
+  services_.compile_service->cache().quarantine(lane.key(), program::EntryFault::kFailed, reason, lane.loaded().mac);
   services_.emit(
       event("tolaria.compile_runtime_fallback"_event, Level::kError, {{"error", "step failed"}, {"reason", reason}}));
 }
@@ -63,7 +63,7 @@ void LaneFailures::reject(config::Lane kind, const std::string& key, const Rejec
   ++figures_.quarantined;
   // An exception may have been chance, a wrong result was not.
   const auto fault = rejection.where ? program::EntryFault::kWrong : program::EntryFault::kFailed;
-  services_.compile_service->cache().quarantine(key, fault, with_place(rejection));
+  services_.compile_service->cache().quarantine(key, fault, with_place(rejection), rejection.mac);
 }
 
 void LaneFailures::report_no_compiler(const std::string& kind, const std::string& reason) {

@@ -19,6 +19,7 @@ struct Rejection {
   } cause = Cause::kErred;
   std::string reason;
   std::optional<program::Difference> where{};  // the tensor that differs from eager's, if any
+  std::string mac{};                           // of a compiled lane: LoadedProgram::mac
 };
 
 class LaneFailures {

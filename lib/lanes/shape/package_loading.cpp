@@ -32,12 +32,12 @@ base::Expected<CachedLane, LaneFailure> load_cached(const LaneContext& context, 
     return base::failure(LaneFailure{.reason = "the cache does not have the package"});
   }
   const bool full = has_effort(cached->facts, CompileEffort::kFull);
-  const LaneProgram source{program, PackageFile{cached->file.path(), key}};
+  const LaneProgram source{program, PackageFile{cached->file.path(), key, cached->mac}};
   auto lane = make_lane(*context.kind(config::Lane::kCompiled), source, context.model, example, context.setup());
   if (!lane) {
     if (lane.error().cause == LaneFailure::Cause::kPackage) {
       ++context.figures.quarantined;
-      compile_service.cache().quarantine(key, program::EntryFault::kFailed, lane.error().reason);
+      compile_service.cache().quarantine(key, program::EntryFault::kFailed, lane.error().reason, cached->mac);
     }
     failures.report_unusable(lane.error().reason);
     return base::failure(lane.error());

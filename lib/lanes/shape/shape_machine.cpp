@@ -31,6 +31,7 @@ void record_agreement(StepShape& shape, const Lane& lane, const CheckResult& res
 }
 
 StepOutcome rejected(StateId from, const Lane& lane, Rejection rejection) {
+  rejection.mac = lane.loaded().mac;
   return {.from = from,
           .event = ShapeEvent::kRejected,
           .lane = lane.kind(),

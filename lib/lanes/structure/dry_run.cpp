@@ -115,13 +115,13 @@ void DryRun::check(StepShape& shape, Batch example) {
     step.ready = loaded;
     ++run_figures_.cache_hits;
   } else if (outcome.event == ShapeEvent::kRejected) {
-    const auto& [cause, reason, where] = outcome.rejection;
+    const auto& [cause, reason, where, mac] = outcome.rejection;
     if (cause == Rejection::Cause::kNoMemory) throw NotPreparable(reason, true);
     if (!compiled) {
       ++run_figures_.checks_failed;
       throw NotPreparable(where ? "its replay differs from eager's step in " + where->tensor : reason);
     }
-    failures_.reject(outcome.lane, outcome.key, {cause, reason + ", in a dry run", where});
+    failures_.reject(outcome.lane, outcome.key, {cause, reason + ", in a dry run", where, mac});
     reject_package(outcome.key);
   } else if (++attempts_ == kMostNearMisses) {
     shape.enter(ShapeEvent::kWithdrawn, Searching{});

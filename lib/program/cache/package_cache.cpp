@@ -130,7 +130,7 @@ base::Expected<CachedPackage> PackageCache::find(const std::string& key) {
   }
   use_times_.touch(key);
   try {
-    return CachedPackage{PackageFile(entry->package()), entry->facts, entry->package().size()};
+    return CachedPackage{PackageFile(entry->package()), entry->facts, entry->package().size(), entry->mac()};
   } catch (const IoError& error) {
     return not_loaded(key, damage_of(error));
   }
@@ -146,7 +146,7 @@ void PackageCache::quarantine_if_damaged(const std::string& key) {
     const auto held = lock_.take();
     if (!held) return;
     const auto entry = load(key);  // again, under the lock: it may have been replaced since
-    if (!entry && !entry.error().empty()) reject(key, EntryFault::kDamaged, entry.error());
+    if (!entry && !entry.error().empty()) reject(key, EntryFault::kDamaged, entry.error(), {});
   } catch (const IoError&) {  // a cache that cannot be changed; find() refuses the entry each time
   }
 }
@@ -205,9 +205,18 @@ InsertOutcome PackageCache::publish_entry(const std::string& key, const PackageF
   return {};
 }
 
-// Several processes may fail with one package, which the first of them moves away: that is one failure.
-void PackageCache::reject(const std::string& key, EntryFault fault, const std::string& reason) {
-  const bool again = fault == EntryFault::kFailed && quarantine_reason(key, EntryFault::kFailed) &&
+bool PackageCache::is_replaced(const std::string& key, const std::string& mac) {
+  if (mac.empty()) return false;
+  const auto entry = load(key);
+  return entry && entry->mac() != mac;
+}
+
+// Several processes may fail with one package, which the first of them moves away: that is one failure, also where the
+// program was compiled again since. A package that is wrong makes every other one of its program so.
+void PackageCache::reject(const std::string& key, EntryFault fault, const std::string& reason, const std::string& mac) {
+  const bool failed = fault == EntryFault::kFailed;
+  if (failed && is_replaced(key, mac)) return keep_reason(rejected_, key, clock_.wall(), fault, reason);
+  const bool again = failed && quarantine_reason(key, EntryFault::kFailed) &&
                      file_system_.kind_of(entry_path(key)) != PathKind::kNothing;
   move_to_quarantine(rejected_, entry_path(key), clock_.wall(), again ? EntryFault::kFailedAgain : fault,
                      (again ? "it was compiled again and failed again: " : "") + reason);
@@ -219,17 +228,18 @@ std::optional<std::string> PackageCache::why_unusable(const std::string& key) {
   return reason_in_quarantine(rejected_, key, EntryFault::kFailedAgain, since);
 }
 
-bool PackageCache::quarantine(const std::string& key, EntryFault fault, const std::string& reason) {
+bool PackageCache::quarantine(const std::string& key, EntryFault fault, const std::string& reason,
+                              const std::string& mac) {
   ESPER_CHECK(is_cache_key(key), "a cache key has 32 hexadecimal digits");
   try {
     ensure_folders(file_system_, settings_.folder);
     const auto held = lock_.take();
     if (!held) return false;
-    reject(key, fault, reason);
+    reject(key, fault, reason, mac);
   } catch (const IoError&) {
   }
   try {
-    return file_system_.kind_of(entry_path(key)) == PathKind::kNothing;
+    return file_system_.kind_of(entry_path(key)) == PathKind::kNothing || is_replaced(key, mac);
   } catch (const IoError&) {
     return false;
   }

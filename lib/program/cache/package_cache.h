@@ -37,6 +37,7 @@ struct CachedPackage {
   PackageFile file;
   PackageFacts facts;
   std::uint64_t bytes = 0;
+  std::string mac{};  // PackageEntry::mac()
 };
 
 enum class InsertFailure { kNoSpace, kTooLarge, kBusy, kIo };
@@ -74,10 +75,11 @@ class PackageCache {
   InsertOutcome insert(const std::string& key, const std::string& path, const PackageFacts& facts);
 
   // Rejects the entry, so that it is not found again until it was compiled again, and keeps the reason, also where
-  // another run evicted the entry meanwhile. kFailed becomes kFailedAgain where an earlier one's reason is still there
-  // and the entry was compiled since. Best effort: a cache that cannot be written to keeps it, and the caller must not
-  // use it either way. Returns whether it is away.
-  bool quarantine(const std::string& key, EntryFault fault, const std::string& reason);
+  // another run evicted the entry meanwhile. mac: of the package with the fault; where that is kFailed, and another one
+  // has taken its place, the other one stays, which may be good. Empty: whichever is there. kFailed becomes
+  // kFailedAgain where an earlier one's reason is still there and the entry was compiled since. Best effort: a cache
+  // that cannot be written to keeps it, and the caller must not use it either way. Returns whether it is away.
+  bool quarantine(const std::string& key, EntryFault fault, const std::string& reason, const std::string& mac = {});
 
   // Why no package of this key is to be used, or compiled again: one was wrong, or failed again in the last 24 hours.
   // Empty: there is no such reason in quarantine.
@@ -88,11 +90,14 @@ class PackageCache {
     return reason_in_quarantine(rejected_, key, fault);
   }
 
- private:
+  // The file of that entry, if there is one.
   std::string entry_path(const std::string& key) const { return settings_.folder + "/entries/" + key; }
+
+ private:
   base::Expected<PackageEntry> load(const std::string& key);
   void quarantine_if_damaged(const std::string& key);
-  void reject(const std::string& key, EntryFault fault, const std::string& reason);
+  bool is_replaced(const std::string& key, const std::string& mac);
+  void reject(const std::string& key, EntryFault fault, const std::string& reason, const std::string& mac);
   InsertOutcome publish_entry(const std::string& key, const PackageFacts& facts, const std::string& written,
                               std::uint64_t bytes);
 

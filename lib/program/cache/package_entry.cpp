@@ -31,6 +31,8 @@ PackageFacts facts_of(const json& fields) {
 
 }  // namespace
 
+std::string PackageEntry::mac() const { return std::string(storage::text_of(file).substr(0, kMacDigits)); }
+
 bool has_effort(const PackageFacts& facts, CompileEffort effort) { return facts.effort == base::name_of(effort); }
 
 std::string entry_header(const std::string& key, const PackageFacts& facts, storage::Bytes package,

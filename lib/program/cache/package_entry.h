@@ -33,6 +33,8 @@ struct PackageEntry {
   std::size_t package_at = 0;   // where the package begins in it
 
   storage::Bytes package() const { return storage::Bytes(file).subspan(package_at); }
+  // Its authentication code: another package of the same key has another one.
+  std::string mac() const;
 };
 
 std::string entry_header(const std::string& key, const PackageFacts& facts, storage::Bytes package,

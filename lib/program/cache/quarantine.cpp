@@ -48,13 +48,18 @@ void remove_oldest(const Quarantine& quarantine) {
 void move_to_quarantine(const Quarantine& quarantine, const std::string& entry, base::Duration wall, EntryFault fault,
                         const std::string& reason) {
   const std::filesystem::path path(entry);
-  const std::string target = quarantine.folder + "/" + quarantine_name(wall, path.filename());
   // Another run may have evicted it; what is wrong with the program stays true.
   if (quarantine.files.kind_of(entry) != PathKind::kNothing) {
-    quarantine.files.rename(entry, target);
+    quarantine.files.rename(entry, quarantine.folder + "/" + quarantine_name(wall, path.filename()));
     quarantine.files.sync_folder(path.parent_path());
   }
-  storage::publish_file(quarantine.files, target + ending_of(fault), storage::bytes_of(reason + "\n"));
+  keep_reason(quarantine, path.filename(), wall, fault, reason);
+}
+
+void keep_reason(const Quarantine& quarantine, const std::string& key, base::Duration wall, EntryFault fault,
+                 const std::string& reason) {
+  const std::string path = quarantine.folder + "/" + quarantine_name(wall, key) + ending_of(fault);
+  storage::publish_file(quarantine.files, path, storage::bytes_of(reason + "\n"));
   remove_oldest(quarantine);
 }
 

@@ -30,6 +30,10 @@ struct Quarantine {
 void move_to_quarantine(const Quarantine& quarantine, const std::string& entry, base::Duration wall, EntryFault fault,
                         const std::string& reason);
 
+// The same for an entry of that key that is away already.
+void keep_reason(const Quarantine& quarantine, const std::string& key, base::Duration wall, EntryFault fault,
+                 const std::string& reason);
+
 // The newest one of that key, if it was given at `since` (wall time) or later. Nothing also where it cannot be read.
 std::optional<std::string> reason_in_quarantine(const Quarantine& quarantine, const std::string& key, EntryFault fault,
                                                 base::Duration since = {});

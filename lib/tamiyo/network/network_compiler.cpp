@@ -94,7 +94,9 @@ bool NetworkCompiler::put_in_place(PolicyNetwork& network, const Pending& pendin
     package = std::make_shared<program::Package>(cached->file.path(), program::inputs_text(padded.program()),
                                                  network.weights().device());
   } catch (const base::Error& error) {
-    if (is_of_package(error)) service_->cache().quarantine(pending.key, program::EntryFault::kFailed, error.what());
+    if (is_of_package(error)) {
+      service_->cache().quarantine(pending.key, program::EntryFault::kFailed, error.what(), cached->mac);
+    }
     fall_back("load_error", error.what());
     return true;
   }

@@ -68,6 +68,21 @@ TEST_CASE("a compiled program whose step fails is quarantined, and the event has
   CHECK(it.service.cache().quarantine_reason(it.key, program::EntryFault::kFailed) == "an index is out of range");
 }
 
+TEST_CASE("a compiled program that fails in a step or a comparison leaves a package that has taken its place alone") {
+  CompiledShape it;
+  const std::string mac(64, 'a');  // of a package that is no longer there
+  const auto fails = [](auto) { throw std::runtime_error("it does not run"); };
+  CHECK_THROWS(it.machine.run_in(lanes::Lane(Lane::kCompiled, fails, {nullptr, it.key, 1, mac}), it.batch));
+  CHECK(it.is_in_cache());
+  it.tested.state = lanes::Checking{lanes::Lane(Lane::kCompiled, fails, {nullptr, it.key, 1, mac})};
+  const auto outcome = it.machine.step(it.tested, it.batch, {5, 100});
+  REQUIRE(outcome.event == lanes::ShapeEvent::kRejected);
+  it.failures.reject(outcome.lane, outcome.key, outcome.rejection);
+  CHECK(it.figures.quarantined == 2);
+  CHECK(it.is_in_cache());
+  CHECK_FALSE(it.service.cache().why_unusable(it.key));
+}
+
 TEST_CASE("the reason in the quarantine of a wrong program says where it differs, and by how much") {
   CompiledRun it;
   const program::Difference difference{.tensor = "host.head.bias", .difference = 0.5, .tolerance = 0.001};

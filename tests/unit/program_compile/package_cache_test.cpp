@@ -220,6 +220,37 @@ TEST_CASE("a package that fails in several processes failed once") {
   CHECK_FALSE(memory.cache.why_unusable(key_of(1)));
 }
 
+TEST_CASE("a package that fails when its program was compiled again failed once, and the new package stays") {
+  MemoryCache memory;
+  const auto mac = [&] { return memory.cache.find(key_of(1)).value().mac; };
+  const auto fail = [&](const std::string& failed) {
+    memory.time->advance(std::chrono::seconds(1));
+    return memory.cache.quarantine(key_of(1), EntryFault::kFailed, "it does not run", failed);
+  };
+  REQUIRE_FALSE(memory.insert(1, "first").failure);
+  const std::string first = mac();
+  CHECK(fail(first));
+  REQUIRE_FALSE(memory.insert(1, "second").failure);
+  CHECK(fail(first));  // in another process, which had loaded it before
+  CHECK(memory.has(1));
+  CHECK_FALSE(memory.cache.why_unusable(key_of(1)));
+  CHECK(fail(mac()));
+  CHECK_FALSE(memory.has(1));
+  CHECK(memory.cache.why_unusable(key_of(1)));
+}
+
+TEST_CASE("the reason why a package failed is kept where another one has taken its place") {
+  MemoryCache memory;
+  REQUIRE_FALSE(memory.insert(1, "first").failure);
+  const std::string first = memory.cache.find(key_of(1)).value().mac;
+  REQUIRE_FALSE(memory.insert(1, "second").failure);
+  CHECK(memory.cache.quarantine(key_of(1), EntryFault::kFailed, "it does not run", first));
+  CHECK(memory.has(1));
+  CHECK(memory.cache.quarantine_reason(key_of(1), EntryFault::kFailed) == "it does not run");
+  CHECK(memory.cache.quarantine(key_of(1), EntryFault::kWrong, "differs from eager", first));
+  CHECK_FALSE(memory.has(1));  // what is wrong is the program
+}
+
 TEST_CASE("a package whose results are wrong is never to be used") {
   MemoryCache memory;
   REQUIRE(memory.cache.quarantine(key_of(1), EntryFault::kWrong, "differs from eager"));
