@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file_system.h"
+#include "device/asynchronous_error.h"
 #include "device/out_of_memory.h"
 #include "lanes/lane/failure_text.h"
 
@@ -46,7 +47,8 @@ ExpectedLane make_lane(const LaneKind& kind, const LaneProgram& program, step::M
     return failure(Cause::kResources, error.what(), false);
   } catch (const base::Error& error) {
     const bool of_memory = !device::out_of_memory_message(error).empty();
-    const bool does_not_load = error.code() == base::ExitCode::kResources && !of_memory;
+    const bool may_be_good = of_memory || device::is_asynchronous_error(error.what());
+    const bool does_not_load = error.code() == base::ExitCode::kResources && !may_be_good;
     return failure(does_not_load ? Cause::kPackage : Cause::kResources, error.what(), of_memory);
   } catch (const std::exception& error) {  // most likely memory
     return failure(Cause::kResources, describe(error), !device::out_of_memory_message(error).empty());

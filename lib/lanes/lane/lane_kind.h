@@ -34,7 +34,7 @@ struct LaneFailure {
     kUnavailable,  // not supported by this device or this program
     kCapture,      // the graph capture failed, which was reported
     kPackage,      // the package is damaged and does not load
-    kResources,    // memory or disk; the inputs may be good
+    kResources,    // memory, disk or an error of the card's; the inputs may be good
   };
   Cause cause = Cause::kUnavailable;
   std::string reason;

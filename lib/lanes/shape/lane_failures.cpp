@@ -1,8 +1,11 @@
 #include "lanes/shape/lane_failures.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 
 #include "base/text/rounding.h"
+#include "device/asynchronous_error.h"
 #include "leyline/telemetry/telemetry.h"
 
 namespace esper::lanes {
@@ -27,6 +30,19 @@ std::string with_place(const Rejection& rejection) {
   return text;
 }
 
+// How a run goes on whose step failed in a compiled program. entry: the file of its package, if the cache still has it.
+std::string way_out(const std::optional<std::string>& entry) {
+  constexpr std::string_view kResume = "To go on from the newest checkpoint: esper train --resume RUN";
+  if (entry) {
+    return fmt::format("{}; if that fails alike, delete the package {} and resume with --set step.lane=replay", kResume,
+                       *entry);
+  }
+  return fmt::format(
+      "{}. The package was taken out of the cache, and its program is compiled once more at most; with --set "
+      "step.lane=replay no compiled program runs",
+      kResume);
+}
+
 }  // namespace
 
 std::string LaneFailures::name_of(config::Lane kind) const {
@@ -34,12 +50,19 @@ std::string LaneFailures::name_of(config::Lane kind) const {
   return row != nullptr ? std::string(row->name) : "auto";
 }
 
-// The state may be partly written: the run ends with the error, and the next one does not use this program.
-void LaneFailures::report_failed_step(const Lane& lane, const std::string& reason) {
-  ++figures_.quarantined;
-  services_.compile_service->cache().quarantine(lane.key(), program::EntryFault::kFailed, reason, lane.loaded().mac);
-  services_.emit(
-      event("tolaria.compile_runtime_fallback"_event, Level::kError, {{"error", "step failed"}, {"reason", reason}}));
+// The state may be partly written: the run ends, and the next one does not use this package, unless it may be good.
+base::Error LaneFailures::failed_step(const Lane& lane, const std::string& reason) {
+  program::PackageCache& cache = services_.compile_service->cache();
+  const bool may_be_good = device::is_asynchronous_error(reason);
+  std::string what = "step failed";
+  if (may_be_good) what += "; the package stays: CUDA reports such an error late, and earlier work may be its cause";
+  services_.emit(event("tolaria.compile_runtime_fallback"_event, Level::kError, {{"error", what}, {"reason", reason}}));
+  if (!may_be_good) ++figures_.quarantined;
+  const bool is_away =
+      !may_be_good && cache.quarantine(lane.key(), program::EntryFault::kFailed, reason, lane.loaded().mac);
+  const auto entry = is_away ? std::nullopt : std::optional(cache.entry_path(lane.key()));
+  return {base::ExitCode::kBug,
+          fmt::format("a step of the compiled program {} failed: {}\n{}", lane.key(), reason, way_out(entry))};
 }
 
 void LaneFailures::reject(config::Lane kind, const std::string& key, const Rejection& rejection) {
@@ -60,6 +83,7 @@ void LaneFailures::reject(config::Lane kind, const std::string& key, const Rejec
   }
   services_.emit(std::move(refused));
   if (rejection.cause != Cause::kErred || key.empty()) return;
+  if (!rejection.where && device::is_asynchronous_error(rejection.reason)) return;
   ++figures_.quarantined;
   // An exception may have been chance, a wrong result was not.
   const auto fault = rejection.where ? program::EntryFault::kWrong : program::EntryFault::kFailed;

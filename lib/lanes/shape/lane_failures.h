@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/error.h"
 #include "lanes/shape/lane_context.h"
 #include "program/check.h"
 
@@ -27,10 +28,12 @@ class LaneFailures {
   // Both must outlive it.
   LaneFailures(const LaneServices& services, LaneFigures& figures) : services_(services), figures_(figures) {}
 
-  // key: of its compiled program; empty if it has none.
+  // key: of its compiled program; empty if it has none. The package of one that failed its check is quarantined,
+  // unless its error is one that CUDA reports late: earlier work may be the cause.
   void reject(config::Lane kind, const std::string& key, const Rejection& rejection);
-  // A compiled lane threw during a training step, and not for a lack of memory.
-  void report_failed_step(const Lane& lane, const std::string& reason);
+  // A compiled lane threw during a training step, and not for a lack of memory: reported. Returns the error that ends
+  // the run, with the ways out.
+  base::Error failed_step(const Lane& lane, const std::string& reason);
   // Nothing can be compiled. Reported once per run; training continues in the other lanes.
   void report_no_compiler(const std::string& kind, const std::string& reason);
   void report_no_compiler();  // there is no compiler

@@ -225,8 +225,8 @@ void ShapeMachine::run_in(const Lane& lane, Batch microbatches) {
     lane.run(microbatches);
   } catch (const std::exception& error) {
     const bool lacks_memory = !device::out_of_memory_message(error).empty();
-    if (!lane.key().empty() && !lacks_memory) failures_.report_failed_step(lane, describe(error));
-    throw;
+    if (lane.key().empty() || lacks_memory) throw;
+    throw failures_.failed_step(lane, describe(error));
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file_system.h"
+#include "device/asynchronous_error.h"
 #include "device/out_of_memory.h"
 #include "program/python_text.h"
 #include "tamiyo/network/uniform_tensor.h"
@@ -22,9 +23,11 @@ double error_of(const at::Tensor& output, const at::Tensor& expected) {
   return ((output - expected).abs() / expected.abs().clamp_min(1)).max().item<double>();
 }
 
-// Whether it is the package's fault, not the machine's: no room in the folder for temporary files, or in memory.
+// Whether it is the package's fault, not the machine's: no room in the folder for temporary files, or in memory, or a
+// card that failed before.
 bool is_of_package(const base::Error& error) {
-  return dynamic_cast<const base::IoError*>(&error) == nullptr && device::out_of_memory_message(error).empty();
+  return dynamic_cast<const base::IoError*>(&error) == nullptr && device::out_of_memory_message(error).empty() &&
+         !device::is_asynchronous_error(error.what());
 }
 
 std::vector<float> uniform_numbers(const std::string& name, std::int64_t count) {

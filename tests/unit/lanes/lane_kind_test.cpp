@@ -114,7 +114,7 @@ TEST_CASE("a wrong lane of one new row is rejected, and the training has eager's
   CHECK(counted.runner->figures().checks_failed == 1);
 }
 
-TEST_CASE("a package that does not load for a lack of memory is not called damaged") {
+TEST_CASE("a package that does not load for a lack of memory, or on a card that failed, is not called damaged") {
   const LaneCase c = lane_cases().front();
   const auto model = make_model(c);
   lanes::GraphCapture capture("step", 0, [](const leyline::TelemetryEvent&) {});
@@ -132,6 +132,12 @@ TEST_CASE("a package that does not load for a lack of memory is not called damag
   });
   CHECK(too_large.cause == lanes::LaneFailure::Cause::kResources);
   CHECK(too_large.of_memory);
+  const auto after_a_failure = failure_of([](const auto&) -> lanes::ExpectedLane {
+    throw base::Error(base::ExitCode::kResources,
+                      "cannot load the compiled program: CUDA error: unspecified launch failure");
+  });
+  CHECK(after_a_failure.cause == lanes::LaneFailure::Cause::kResources);
+  CHECK_FALSE(after_a_failure.of_memory);
 }
 
 }  // namespace esper::test::lane_kind_test

@@ -3,6 +3,7 @@
 #include "lanes/shape/shape_machine.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <new>
 
@@ -13,6 +14,7 @@ namespace esper::test::shape_machine_test {
 
 using namespace esper;
 using namespace esper::tests;
+using Catch::Matchers::ContainsSubstring;
 using config::Lane;
 
 namespace {
@@ -26,6 +28,16 @@ struct CompiledRun : CompilingStep {
   // Runs a step in a compiled lane that does this.
   void run(const std::function<void()>& step) {
     machine.run_in(lanes::Lane(Lane::kCompiled, [&](auto) { step(); }, {nullptr, key, 1}), {});
+  }
+  // What the error says that ends a run in whose step torch says this.
+  std::string text_of_failure(const std::string& of_torch) {
+    try {
+      run([&] { TORCH_CHECK(false, of_torch); });
+    } catch (const base::Error& error) {
+      CHECK(error.code() == base::ExitCode::kBug);
+      return error.what();
+    }
+    return {};
   }
   // In use, or on trial. Its step spoils the model.
   lanes::Lane spoiling_lane() {
@@ -60,7 +72,10 @@ struct CompiledShape : CompiledRun {
 
 TEST_CASE("a compiled program whose step fails is quarantined, and the event has the cause without a backtrace") {
   CompiledRun it;
-  CHECK_THROWS(it.run([] { TORCH_CHECK(false, "an index is out of range"); }));
+  const std::string text = it.text_of_failure("an index is out of range");
+  CHECK_THAT(text, ContainsSubstring(it.key + " failed: an index is out of range\n"));
+  CHECK_THAT(text, ContainsSubstring("esper train --resume RUN"));
+  CHECK_THAT(text, ContainsSubstring("--set step.lane=replay"));
   CHECK(it.reported("tolaria.compile_runtime_fallback", "error") == Texts{"step failed"});
   CHECK(it.reported("tolaria.compile_runtime_fallback", "reason") == Texts{"an index is out of range"});
   CHECK(it.figures.quarantined == 1);
@@ -89,6 +104,27 @@ TEST_CASE("the reason in the quarantine of a wrong program says where it differs
   it.failures.reject(Lane::kCompiled, it.key, {lanes::Rejection::Cause::kErred, "its step differs", difference});
   CHECK(it.service.cache().quarantine_reason(it.key, program::EntryFault::kWrong) ==
         "its step differs in host.head.bias by 0.5, where 0.001 is allowed");
+}
+
+TEST_CASE("an error that CUDA reports late leaves the package in the cache, and the text names the ways out") {
+  CompiledRun it;
+  const std::string late = "CUDA error: an illegal memory access was encountered";
+  const std::string text = it.text_of_failure(late);
+  CHECK_THAT(text, ContainsSubstring("esper train --resume RUN"));
+  CHECK_THAT(text, ContainsSubstring("delete the package " + it.service.cache().entry_path(it.key)));
+  it.failures.reject(Lane::kCompiled, it.key, {lanes::Rejection::Cause::kErred, late, {}});
+  CHECK(it.figures.quarantined == 0);
+  CHECK(it.is_in_cache());
+  const auto errors = it.reported("tolaria.compile_runtime_fallback", "error");
+  REQUIRE(errors.size() == 1);
+  CHECK_THAT(errors.front(), ContainsSubstring("the package stays"));
+}
+
+TEST_CASE("a package that cannot be taken out of the cache is named where its step failed") {
+  CompiledRun it;
+  const auto held = it.service.cache().files().try_lock(it.folder / "programs/lock");
+  REQUIRE(held);
+  CHECK_THAT(it.text_of_failure("an index is out of range"), ContainsSubstring("delete the package "));
 }
 
 TEST_CASE("a lack of memory in a compiled step is not the program's fault") {
