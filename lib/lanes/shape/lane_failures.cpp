@@ -106,6 +106,11 @@ void LaneFailures::report_unusable(const std::string& reason) {
   services_.emit(event("tolaria.compile_runtime_fallback"_event, Level::kWarning, {{"error", reason}}));
 }
 
+void LaneFailures::report_damaged(const std::string& damage) {
+  ++figures_.quarantined;
+  report_unusable(damage);
+}
+
 void LaneFailures::report_not_tried(config::Lane kind, const std::string& reason) {
   services_.emit(event("tolaria.lane_refused"_event, Level::kWarning, {{"lane", name_of(kind)}, {"reason", reason}}));
 }

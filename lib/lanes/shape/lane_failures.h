@@ -39,6 +39,8 @@ class LaneFailures {
   void report_no_compiler();  // there is no compiler
   // A compiled program could not be installed; it was quarantined, or may be good.
   void report_unusable(const std::string& reason);
+  // The same of one that the cache found damaged, and has quarantined.
+  void report_damaged(const std::string& damage);
   // The lane is not tried at all.
   void report_not_tried(config::Lane kind, const std::string& reason);
 

@@ -23,8 +23,7 @@ base::Expected<CachedLane, LaneFailure> load_cached(const LaneContext& context, 
   const auto cached = compile_service.cache().find(key);
   if (!cached) {
     if (const auto& damage = cached.error(); !damage.empty()) {
-      ++context.figures.quarantined;
-      failures.report_unusable(damage);
+      failures.report_damaged(damage);
     } else if (absence == Absence::kLoss) {
       failures.report_unusable("the cache no longer has the compiled program " + key +
                                ": it was evicted (step.compile.cache_limit_mb), or cannot be read now");

@@ -142,6 +142,7 @@ std::optional<Lane> DryRun::load_package(KnownStep& step, Batch example) {
   }
   using program::CompileEffort;
   const auto found = context_.services.compile_service->cache().find(key);
+  if (const std::string damage = found.error_or(""); !damage.empty()) failures_.report_damaged(damage);
   step.in_cache = found.has_value();
   const bool full = found && has_effort(found->facts, CompileEffort::kFull);
   if (!found || (!full && config_.lane == LaneId::kCompiled)) return std::nullopt;

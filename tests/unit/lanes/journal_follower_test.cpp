@@ -3,6 +3,7 @@
 #include "lanes/journal_follower.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <filesystem>
 #include <vector>
 
 #include "unit/lanes/compiling_step.h"
@@ -14,6 +15,7 @@ using namespace esper::tests;
 using config::Lane;
 using lanes::StateId;
 using Outcome = lanes::JournalFollower::Outcome;
+using Texts = std::vector<std::string>;
 
 namespace {
 
@@ -54,6 +56,41 @@ class Following : LaneParts {
   lanes::CompileQueue queue_{services, figures};
   lanes::BitsJournal journal_;
   lanes::JournalFollower follower_{context, shapes_, failures_, queue_, journal_, machine_, tally_};
+};
+
+// A shape whose journal names a program that its run had compiled.
+struct NamedProgram : CompilingStep {
+  explicit NamedProgram(Lane lane) {
+    config.lane = lane;
+    shape.enter(lanes::ShapeEvent::kFollow, lanes::Following{});
+  }
+
+  Outcome step() { return follower.step(shape, batch, 0); }
+  // Why the steps cannot be repeated, each time.
+  Texts refused_because() const {
+    Texts reasons = reported("tolaria.lane_refused", "reason");
+    for (std::string& reason : reasons) {
+      const std::string begin = "this resumed run cannot repeat its steps to the bit: ";
+      REQUIRE(reason.starts_with(begin));
+      reason.erase(0, begin.size());
+    }
+    return reasons;
+  }
+  lanes::LaneLog log() const {
+    lanes::LaneLog made;
+    made.add(shape.name, {0, key});
+    return made;
+  }
+
+  const std::vector<step::Microbatch> batch = make_batches(c, 1);
+  const std::string key = variant(service.recipes(recorded).front()).key;
+  lanes::LaneFailures failures{services, figures};
+  lanes::StepTally tally;
+  lanes::ShapeMachine machine{context, failures, tally, lanes::ShapeMachine::Adoption::kOnAgreement};
+  lanes::ShapeSet shapes;
+  lanes::StepShape& shape = shapes.add(model->network.structure_version(), batch);
+  lanes::BitsJournal journal{log(), nullptr};
+  lanes::JournalFollower follower{context, shapes, failures, queue, journal, machine, tally};
 };
 
 }  // namespace
@@ -110,26 +147,27 @@ TEST_CASE("a shape that cannot follow any further begins anew, without the progr
 }
 
 TEST_CASE("a program that was found to be wrong is not compiled again for the sake of a journal, and why is reported") {
-  CompilingStep it;
-  it.config.lane = Lane::kCompiled;
-  const auto batch = make_batches(it.c, 1);
-  const std::string key = it.variant(it.service.recipes(it.recorded).front()).key;
-  it.service.cache().quarantine(key, program::EntryFault::kWrong, "it differs from eager");
-  lanes::LaneFailures failures{it.services, it.figures};
-  lanes::StepTally tally;
-  lanes::ShapeMachine machine{it.context, failures, tally, lanes::ShapeMachine::Adoption::kOnAgreement};
-  lanes::ShapeSet shapes;
-  lanes::StepShape& shape = shapes.add(it.model->network.structure_version(), batch);
-  lanes::LaneLog log;
-  log.add(shape.name, {0, key});
-  lanes::BitsJournal journal(log, nullptr);
-  lanes::JournalFollower follower{it.context, shapes, failures, it.queue, journal, machine, tally};
-  shape.enter(lanes::ShapeEvent::kFollow, lanes::Following{});
-  CHECK(follower.step(shape, batch, 0) == Outcome::kCannotRepeat);
+  NamedProgram it(Lane::kCompiled);
+  it.service.cache().quarantine(it.key, program::EntryFault::kWrong, "it differs from eager");
+  CHECK(it.step() == Outcome::kCannotRepeat);
   CHECK(it.reported("tolaria.compile_started", "key").empty());
-  CHECK(it.reported("tolaria.lane_refused", "reason") ==
-        std::vector<std::string>{"this resumed run cannot repeat its steps to the bit: the compiled program " + key +
-                                 " was quarantined: it differs from eager"});
+  CHECK(it.refused_because() == Texts{"the compiled program " + it.key + " was quarantined: it differs from eager"});
+}
+
+TEST_CASE("a package that was damaged since a run was killed is called damaged, and is counted") {
+  for (const Lane lane : {Lane::kAuto, Lane::kCompiled}) {
+    CAPTURE(static_cast<int>(lane));
+    NamedProgram it(lane);
+    it.stock(it.key);
+    std::filesystem::resize_file(it.service.cache().entry_path(it.key), 50);
+    CHECK(it.step() == Outcome::kCannotRepeat);
+    const auto damage = it.reported("tolaria.compile_runtime_fallback", "error");
+    REQUIRE(damage.size() == 1);
+    CHECK(damage.front().starts_with("the entry " + it.key + " of the cache was not loaded: it"));
+    CHECK(it.refused_because() == damage);
+    CHECK(it.figures.quarantined == 1);
+    CHECK(it.reported("tolaria.compile_started", "key").size() == (lane == Lane::kCompiled ? 1 : 0));
+  }
 }
 
 }  // namespace esper::test::journal_follower_test
