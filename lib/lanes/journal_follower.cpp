@@ -61,15 +61,16 @@ base::Expected<Lane> JournalFollower::lane_of(StepShape& shape, const std::strin
     shape.program = std::move(*recorded);
   }
   program::CompileService& compile_service = *context_.services.compile_service;
-  const auto unusable = compile_service.cache().why_unusable(key);
+  if (const auto why = compile_service.cache().why_unusable(key)) {
+    return base::failure("the compiled program " + key + " was quarantined: " + *why);
+  }
   auto cached = compile_service.cache().find(key);
   const std::string damage = cached.error_or("");
   if (!damage.empty()) failures_.report_damaged(damage);
-  if (context_.config.lane == config::Lane::kCompiled && !unusable && !cached) {
+  if (context_.config.lane == config::Lane::kCompiled && !cached) {
     compile_again(shape, key, microbatches);
     cached = compile_service.cache().find(key);
   }
-  if (!cached && unusable) return base::failure("the compiled program " + key + " was quarantined: " + *unusable);
   if (!cached && !damage.empty()) return base::failure(damage);
   if (!cached) return base::failure("the cache no longer has the compiled program " + key);
   const auto is_its_own = [&] { return compile_service.key(shape.to_compile(), cached->facts.recipe) == key; };

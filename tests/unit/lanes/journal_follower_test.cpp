@@ -154,6 +154,14 @@ TEST_CASE("a program that was found to be wrong is not compiled again for the sa
   CHECK(it.refused_because() == Texts{"the compiled program " + it.key + " was quarantined: it differs from eager"});
 }
 
+TEST_CASE("a program that was found to be wrong is not repeated either where its package came into the cache later") {
+  NamedProgram it(Lane::kAuto);
+  it.service.cache().quarantine(it.key, program::EntryFault::kWrong, "it differs from eager");
+  it.stock(it.key);
+  CHECK(it.step() == Outcome::kCannotRepeat);
+  CHECK(it.refused_because() == Texts{"the compiled program " + it.key + " was quarantined: it differs from eager"});
+}
+
 TEST_CASE("a package that was damaged since a run was killed is called damaged, and is counted") {
   for (const Lane lane : {Lane::kAuto, Lane::kCompiled}) {
     CAPTURE(static_cast<int>(lane));
