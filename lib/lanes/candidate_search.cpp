@@ -137,6 +137,7 @@ std::optional<Lane> CandidateSearch::begin(StepShape& shape, Batch microbatches)
   const bool full = search.in_full.contains(best.recipe);
   const bool found = loaded && (lane == LaneId::kAuto || full);
   ++(found ? context_.figures.cache_hits : context_.figures.cache_misses);
+  if (search.wanted.empty()) return std::nullopt;  // this machine cannot load it
   if (found) search.wanted.clear();
   if (found && full) return loaded;
   if (lane == LaneId::kAuto) {
@@ -217,7 +218,11 @@ std::optional<Lane> CandidateSearch::load(StepShape& shape, const Variant& varia
     return std::nullopt;
   }
   auto cached = load_cached(context_, failures_, shape.to_compile(), variant.key, microbatches, absence);
-  if (!cached) return std::nullopt;
+  if (!cached) {
+    // What this machine lacks for one package it lacks for the others.
+    if (cached.error().cause == LaneFailure::Cause::kResources) shape.search.wanted.clear();
+    return std::nullopt;
+  }
   shape.search.recipe = variant.recipe;
   if (cached->effort == CompileEffort::kFull) shape.search.in_full.insert(variant.recipe);
   return std::move(cached->lane);

@@ -119,6 +119,23 @@ TEST_CASE("lane compiled waits for its program at once, and stays in eager where
   CHECK(it.started().size() == 1);
 }
 
+TEST_CASE("a package that this machine cannot load is reported once, and nothing is compiled in its place") {
+  for (const Lane lane : {Lane::kAuto, Lane::kCompiled}) {
+    CAPTURE(static_cast<int>(lane));
+    Recorded it(lane);
+    for (const auto& recipe : it.service.recipes(it.recorded)) it.stock(it.variant(recipe).key);
+    const test::EnvironmentVariable nowhere("TMPDIR", it.folder / "no such folder");
+    const auto candidate = it.next();
+    CHECK(candidate.has_value() == (lane == Lane::kAuto));  // its replay
+    CHECK_FALSE(it.next());
+    CHECK(it.reported("tolaria.compile_runtime_fallback", "error").size() == 1);
+    CHECK(it.started().empty());
+    CHECK_FALSE(it.shape.search.undecided);
+    CHECK(it.shape.search.wanted.empty());
+    CHECK(it.figures.quarantined == 0);
+  }
+}
+
 TEST_CASE("a signal ends the wait of lane compiled without a report: the run goes on elsewhere") {
   base::Interrupt interrupt;
   interrupt.begin_saving();
