@@ -149,8 +149,7 @@ std::optional<Lane> DryRun::load_package(KnownStep& step, Batch example) {
   auto cached = load_cached(context_, failures_, known_.to_compile(step), key, example, Absence::kLoss);
   run_figures_.quarantined += std::exchange(figures_.quarantined, 0);
   if (!cached) {
-    const auto& [cause, reason, of_memory, lane] = cached.error();
-    if (cause == LaneFailure::Cause::kResources) throw NotPreparable(reason, of_memory);
+    if (cached.error().of_memory) throw NotPreparable(cached.error().reason, true);
     reject_package(key);
     return std::nullopt;
   }

@@ -54,4 +54,15 @@ TEST_CASE("a damaged package is reported by a dry run, and compiled again") {
   CHECK(it.reported("tolaria.compile_runtime_fallback", "error").size() == 1);
 }
 
+TEST_CASE("a package that this machine cannot load costs a structure its compiled program, not its replay") {
+  PackageArrived it;
+  const test::EnvironmentVariable nowhere("TMPDIR", it.folder / "no such folder");
+  const auto step = it.tried();
+  CHECK(step.replay_agreed);
+  CHECK(step.unavailable);
+  CHECK_FALSE(step.ready);
+  CHECK(it.figures.quarantined == 0);
+  CHECK(it.reported("tolaria.compile_runtime_fallback", "error").size() == 1);
+}
+
 }  // namespace esper::test::dry_run_test
