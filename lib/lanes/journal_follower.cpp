@@ -3,8 +3,22 @@
 #include "base/interrupt.h"
 #include "base/names.h"
 #include "lanes/lane/recording.h"
+#include "leyline/telemetry/telemetry.h"
 
 namespace esper::lanes {
+namespace {
+
+using leyline::event;
+using leyline::Level;
+using namespace leyline::literals;
+
+// A trial that an earlier process began, whose turn was repeated until `step`: a lane selected by name has none.
+void report_trial(const LaneContext& context, const std::string& key, std::int64_t step) {
+  if (context.config.lane != config::Lane::kAuto) return;
+  context.emit(event("tolaria.trial_restarted"_event, Level::kInfo, {{"key", key}, {"step", std::to_string(step)}}));
+}
+
+}  // namespace
 
 JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatches, std::int64_t number) {
   const auto* record = journal_.at(shape, number);
@@ -34,6 +48,7 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
   if (record != nullptr && record->on_trial) {
     // The earlier process may have run any part of the program's turn.
     if (++std::get<Following>(shape.state).last_turn < program::Trial::kStepsPerTurn) return Outcome::kRan;
+    report_trial(context_, record->key, number + 1);
     shape.incumbent.reset();  // the search finds it in the cache, and its trial begins anew
   }
   end(shape);

@@ -460,6 +460,10 @@ inline constexpr std::array kTable{
     gauge("tolaria.training.params", "elems", "parameter elements of the network, seeds included"),
     gauge("tolaria.training.samples_per_s", "samples/s", "training samples per second of wall time in the epoch"),
     counter("tolaria.training.steps_total", "count", "optimizer steps since the start of the run"),
+    event("tolaria.trial_restarted",
+          "a resumed run repeated a compiled program's turn in a trial in which the run was stopped; the trial begins "
+          "anew",
+          "key step"),
     gauge("tolaria.validation.accuracy", "ratio", "validation accuracy after the epoch"),
     gauge("tolaria.validation.f1", "ratio", "validation F1, mean over classes or labels (docs/tasks.md)"),
     counter("tolaria.validation.lane_batches_total", "count", "batches of validation run by each lane", "lane"),

@@ -37,6 +37,15 @@ class Following : LaneParts {
 
   Outcome step(std::int64_t number) { return follower_.step(*shape_, batch_, number); }
   const lanes::StepShape& shape() const { return *shape_; }
+  // Of trials that begin anew: program and step.
+  Texts restarts() const {
+    Texts told;
+    for (const auto& event : events) {
+      if (event.description != "tolaria.trial_restarted") continue;
+      told.push_back(event.attributes.at("key") + " " + event.attributes.at("step"));
+    }
+    return told;
+  }
   std::int64_t compiled_steps() const { return figures.steps_in(Lane::kCompiled); }
   bool follows(std::int64_t number) const { return journal_.follows(*shape_, number); }
 
@@ -119,6 +128,7 @@ TEST_CASE("a compiled program that the last record has on trial runs for its tur
       CHECK(it.step(5 + i) == Outcome::kRan);
     }
     CHECK(it.compiled_steps() == program::Trial::kStepsPerTurn);
+    CHECK(it.restarts() == (lane == Lane::kAuto ? Texts{kFirst + " 25"} : Texts{}));
     CHECK(it.shape().is(state));
     CHECK_FALSE(it.shape().incumbent);
   }
@@ -133,6 +143,7 @@ TEST_CASE("an adoption that the journal records is followed, and the next check 
   CHECK(it.step(12) == Outcome::kRan);
   CHECK(it.shape().is(StateId::kSearching));
   CHECK(it.shape().runs_compiled());
+  CHECK(it.restarts().empty());
   CHECK(it.shape().next_check == 2 * kCheckEvery);
 }
 
