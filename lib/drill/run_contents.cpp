@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/parse_number.h"
+#include "base/text/json_fields.h"
 #include "base/text/json_struct.h"
 #include "drill/training_plan.h"
 #include "history/telemetry/jsonl_reader.h"
@@ -67,8 +68,7 @@ std::uint32_t epoch_reported_by(const json& packet) {
   for (const json& metric : packet.value("metrics", json::array())) {
     const std::string name = metric.value("name", "");
     if (name == kEpochPacket) is_epoch = true;
-    const json value = metric.value("value", json());
-    if (name == "tolaria.epochs.total" && value.is_number()) number = value;
+    if (name == "tolaria.epochs.total") number = base::number_at<std::uint32_t>(metric, "value").value_or(number);
   }
   return is_epoch ? number : 0;
 }

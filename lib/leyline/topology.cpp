@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/names.h"
+#include "base/text/json_fields.h"
 #include "leyline/seed_id.h"
 
 namespace esper::leyline {
@@ -77,7 +78,7 @@ json topology_json(const Topology& topology) {
 
 Topology read_topology(const json& saved) {
   Topology topology;
-  topology.seeds_born = saved.at("seeds_born").get<std::uint32_t>();
+  topology.seeds_born = base::whole_at<std::uint32_t>(saved, "seeds_born");
   for (const auto& slot : saved.at("slots")) {
     const auto name = slot.at("stage").get<std::string>();
     const auto stage = from_name<Stage>(name);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/ascii.h"
+#include "base/text/json_fields.h"
 #include "program/ivalue.h"
 #include "program/value_storage.h"
 
@@ -28,18 +29,18 @@ void require(bool holds, const std::string& otherwise) {
   if (!holds) throw Malformed(otherwise);
 }
 
-double real_of(const json& bits) { return std::bit_cast<double>(bits.get<std::uint64_t>()); }
+double real_of(const json& bits) { return std::bit_cast<double>(base::whole_of<std::uint64_t>(bits)); }
 
 Argument read_argument(const json& written) {
   const auto kind = written.at(0).get<std::string>();
   if (kind == "none") return std::monostate{};
   const json& value = written.at(1);
-  if (kind == "tensor") return TensorArgument{value.get<ValueId>()};
-  if (kind == "tensors") return TensorListArgument{value.get<std::vector<ValueId>>()};
+  if (kind == "tensor") return TensorArgument{base::whole_of<ValueId>(value)};
+  if (kind == "tensors") return TensorListArgument{base::wholes_of<ValueId>(value)};
   if (kind == "bool") return value.get<bool>();
-  if (kind == "int") return value.get<std::int64_t>();
+  if (kind == "int") return base::whole_of<std::int64_t>(value);
   if (kind == "real") return real_of(value);
-  if (kind == "ints") return value.get<std::vector<std::int64_t>>();
+  if (kind == "ints") return base::wholes_of<std::int64_t>(value);
   if (kind == "bools") return value.get<std::vector<bool>>();
   if (kind == "text") return value.get<std::string>();
   if (kind == "device") return DeviceArgument{value.get<std::string>()};
@@ -57,11 +58,11 @@ std::vector<Argument> read_arguments(const json& written) {
 
 TensorType read_type(const json& written) {
   TensorType type;
-  const auto dtype = written.at(0).get<int>();
+  const auto dtype = base::whole_of<int>(written.at(0));
   require(dtype >= 0 && dtype < static_cast<int>(c10::ScalarType::NumOptions), "a value of an unknown type");
   type.dtype = static_cast<c10::ScalarType>(dtype);
-  type.sizes = written.at(2).get<std::vector<std::int64_t>>();
-  type.strides = written.at(3).get<std::vector<std::int64_t>>();
+  type.sizes = base::wholes_of<std::int64_t>(written.at(2));
+  type.strides = base::wholes_of<std::int64_t>(written.at(3));
   return type;
 }
 
@@ -78,7 +79,7 @@ std::size_t numbers_at(const Program& program, const NumberPlace& place) {
 }
 
 void read_expression(const json& written, SymbolicProgram& program) {
-  const auto numbers = written.get<std::vector<std::int64_t>>();
+  const auto numbers = base::wholes_of<std::int64_t>(written);
   constexpr std::size_t kNumbers = 6;
   require(numbers.size() == kNumbers && numbers[0] >= 1 && numbers[0] <= 3, "a size expression of another form");
   require(std::ranges::all_of(numbers.begin() + 1, numbers.begin() + 4, [](auto n) { return n >= 0; }),
@@ -90,7 +91,7 @@ void read_expression(const json& written, SymbolicProgram& program) {
 }
 
 ModelProgram read(const json& document) {
-  require(document.at("version").get<int>() == kModelVersion, "it is of another version");
+  require(base::whole_at<int>(document, "version") == kModelVersion, "it is of another version");
   ModelProgram model;
   Program& program = model.body.program;
   for (const json& input : document.at("inputs")) {
@@ -105,7 +106,7 @@ ModelProgram read(const json& document) {
         {operation.at(0).get<std::string>(), read_arguments(operation.at(1)), read_arguments(operation.at(2))});
   }
   for (const json& expression : document.at("expressions")) read_expression(expression, model.body);
-  model.output = document.at("output").get<ValueId>();
+  model.output = base::whole_at<ValueId>(document, "output");
   const auto batch = std::ranges::count(program.inputs, kModelInput, &Input::name);
   require(batch == 1, fmt::format("it has {} inputs named {}", batch, kModelInput));
   return model;

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "base/text/json_fields.h"
 #include "storage/checksum.h"
 
 namespace esper::storage {
@@ -24,7 +25,7 @@ std::string prefix_for(std::string_view body) {
 std::vector<ManifestFile> files_from(const json& list) {
   std::vector<ManifestFile> files;
   for (const auto& entry : list) {
-    files.push_back({entry.at("name").get<std::string>(), entry.at("bytes").get<std::uint64_t>(),
+    files.push_back({entry.at("name").get<std::string>(), base::whole_at<std::uint64_t>(entry, "bytes"),
                      entry.at("xxh3_64").get<std::string>()});
   }
   return files;

@@ -44,9 +44,9 @@ SeedWatch read_watch(const json& saved) {
   if (!stage) fail("unknown stage " + saved.at("stage").dump());
   watch.stage = *stage;
   watch.best_points = base::optional_of<double>(saved.at("best_points"));
-  watch.stale_epochs = saved.at("stale_epochs").get<std::uint32_t>();
-  watch.refusals = saved.at("refusals").get<std::uint32_t>();
-  watch.next_ask_epoch = saved.at("next_ask_epoch").get<std::uint32_t>();
+  watch.stale_epochs = base::whole_at<std::uint32_t>(saved, "stale_epochs");
+  watch.refusals = base::whole_at<std::uint32_t>(saved, "refusals");
+  watch.next_ask_epoch = base::whole_at<std::uint32_t>(saved, "next_ask_epoch");
   watch.is_culled = saved.value("is_culled", false);  // earlier versions forgot the seed
   return watch;
 }
@@ -77,7 +77,7 @@ json care_json(const CareState& state) {
 
 CareState read_care(const json& saved) {
   CareState state;
-  state.last_epoch = saved.at("last_epoch").get<std::uint32_t>();
+  state.last_epoch = base::whole_at<std::uint32_t>(saved, "last_epoch");
   state.asked = read_asked(saved);
   for (const auto& [id, watch] : saved.at("seeds").items()) state.seeds[id] = read_watch(watch);
   return state;

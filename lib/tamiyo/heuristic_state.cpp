@@ -35,17 +35,19 @@ json heuristic_json(const HeuristicState& state) {
 HeuristicState read_heuristic(const json& saved) {
   HeuristicState state;
   state.progress_accuracy = optional_of<double>(saved.at("progress_accuracy"));
-  state.epochs_without_progress = saved.at("epochs_without_progress").get<std::uint32_t>();
+  state.epochs_without_progress = base::whole_at<std::uint32_t>(saved, "epochs_without_progress");
   // Earlier versions compared with the epoch before: its loss is the best that they recorded.
   state.best_loss = optional_of<double>(saved.contains("best_loss") ? saved["best_loss"] : saved.at("last_loss"));
   state.losses = saved.value("losses", state.losses);
   state.accuracies = saved.value("accuracies", state.accuracies);
-  state.calm_epochs = saved.at("calm_epochs").get<std::uint32_t>();
+  state.calm_epochs = base::whole_at<std::uint32_t>(saved, "calm_epochs");
   state.host_stable = saved.at("host_stable").get<bool>();
   state.last_prune_epoch = optional_of<std::uint32_t>(saved.at("last_prune_epoch"));
-  state.germinations = saved.at("germinations").get<std::uint32_t>();
+  state.germinations = base::whole_at<std::uint32_t>(saved, "germinations");
   state.penalties = saved.at("penalties").get<std::map<std::string, double>>();
-  state.prunes = saved.at("prunes").get<std::map<std::string, std::uint32_t>>();
+  for (const auto& [slot, count] : saved.at("prunes").get_ref<const json::object_t&>()) {
+    state.prunes[slot] = base::whole_of<std::uint32_t>(count);
+  }
   return state;
 }
 

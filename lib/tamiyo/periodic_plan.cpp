@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text/json_fields.h"
+
 namespace esper::tamiyo {
 
 PlanAnswers PeriodicPlan::after(const Moment& moment) {
@@ -50,7 +52,8 @@ nlohmann::json PeriodicPlan::save() const {
 void PeriodicPlan::load(const nlohmann::json& saved) {
   std::map<std::string, Visits> read;
   for (const auto& [slot, visits] : saved.items()) {
-    read[slot] = {visits.at("germinations").get<std::uint32_t>(), visits.at("last_epoch").get<std::uint32_t>()};
+    read[slot] = {base::whole_at<std::uint32_t>(visits, "germinations"),
+                  base::whole_at<std::uint32_t>(visits, "last_epoch")};
   }
   visits_ = std::move(read);
 }

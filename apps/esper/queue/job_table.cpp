@@ -30,7 +30,8 @@ std::string time_text(std::int64_t ms) {
 }
 
 std::string value_text(const std::string& key, const json& value) {
-  if (key.ends_with("_ms") && value.is_number()) return time_text(value.get<std::int64_t>());
+  const auto ms = base::number_of<std::int64_t>(value);
+  if (key.ends_with("_ms") && ms) return time_text(*ms);
   return value.is_string() ? base::printable_line(value.get<std::string>()) : value.dump();
 }
 

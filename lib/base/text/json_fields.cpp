@@ -1,5 +1,7 @@
 #include "base/text/json_fields.h"
 
+#include "base/text/printable.h"
+
 namespace esper::base {
 
 using nlohmann::json;
@@ -14,6 +16,11 @@ const json& member(const json& object, const std::string& name) {
 std::string text_at(const json& object, const std::string& name) {
   const json& value = member(object, name);
   return value.is_string() ? value.get<std::string>() : "";
+}
+
+void fail_not_whole(const json& value) {
+  const auto shown = value.is_structured() ? std::string(value.type_name()) : shortened(value.dump());
+  throw json::out_of_range::create(406, shown + " is no whole number, or out of range", &value);
 }
 
 }  // namespace esper::base

@@ -1,16 +1,21 @@
 #pragma once
 // Fields of JSON documents that come from files and other processes. Any thread.
 //
-// member, text_at and number_at never throw: what is missing, of another type, or asked of what is no object, is not
-// there. optional_of, optional_at, value_at and count_at are for documents that this program has written: they throw
-// nlohmann::json::exception for a value of another type.
+// member, text_at, number_of and number_at never throw: what is missing, of another type, or asked of what is no
+// object, is not there. The others are for documents that this program has written: they throw
+// nlohmann::json::exception for a value of another type, and for a number that the type does not hold. nlohmann's own
+// get<> casts such a number, which is undefined.
 
+#include <concepts>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "base/whole_number.h"
 
 namespace esper::base {
 
@@ -20,16 +25,55 @@ const nlohmann::json& member(const nlohmann::json& object, const std::string& na
 // Empty where there is none.
 std::string text_at(const nlohmann::json& object, const std::string& name);
 
+// Nothing where it is no number, or none that Number holds: 1e300 or 1.5 as a whole one.
+template <class Number>
+std::optional<Number> number_of(const nlohmann::json& value) {
+  if (!value.is_number()) return std::nullopt;
+  if constexpr (std::integral<Number>) {
+    if (value.is_number_float()) return whole_number<Number>(value.get<double>());
+    const bool holds = value.is_number_unsigned() ? std::in_range<Number>(value.get<std::uint64_t>())
+                                                  : std::in_range<Number>(value.get<std::int64_t>());
+    if (!holds) return std::nullopt;
+  }
+  return value.get<Number>();
+}
+
 template <class Number = double>
 std::optional<Number> number_at(const nlohmann::json& object, const std::string& name) {
-  const auto& value = member(object, name);
-  return value.is_number() ? std::optional(value.get<Number>()) : std::nullopt;
+  return number_of<Number>(member(object, name));
+}
+
+[[noreturn]] void fail_not_whole(const nlohmann::json& value);
+
+template <std::integral Whole>
+Whole whole_of(const nlohmann::json& value) {
+  const auto whole = number_of<Whole>(value);
+  if (!whole) fail_not_whole(value);
+  return *whole;
+}
+
+template <std::integral Whole>
+Whole whole_at(const nlohmann::json& object, const std::string& name) {
+  return whole_of<Whole>(object.at(name));
+}
+
+// Of a list.
+template <std::integral Whole>
+std::vector<Whole> wholes_of(const nlohmann::json& list) {
+  std::vector<Whole> wholes;
+  for (const auto& value : list.get_ref<const nlohmann::json::array_t&>()) wholes.push_back(whole_of<Whole>(value));
+  return wholes;
 }
 
 // Nothing for null.
 template <class T>
 std::optional<T> optional_of(const nlohmann::json& value) {
-  return value.is_null() ? std::nullopt : std::optional(value.get<T>());
+  if (value.is_null()) return std::nullopt;
+  if constexpr (std::integral<T> && !std::same_as<T, bool>) {
+    return whole_of<T>(value);
+  } else {
+    return value.get<T>();
+  }
 }
 
 // Nothing where it is missing or null.
@@ -47,7 +91,7 @@ T value_at(const nlohmann::json& object, const std::string& name) {
 // A whole number from 0 on that `Count` holds, else std::out_of_range.
 template <class Count>
 Count count_at(const nlohmann::json& object, const std::string& name) {
-  const auto value = object.at(name).get<std::int64_t>();
+  const auto value = whole_at<std::int64_t>(object, name);
   if (!std::in_range<Count>(value) || value < 0) throw std::out_of_range(name + " is " + std::to_string(value));
   return static_cast<Count>(value);
 }

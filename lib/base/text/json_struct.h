@@ -15,18 +15,17 @@
 
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "base/expected.h"
 #include "base/names.h"
+#include "base/text/json_fields.h"
 
 namespace esper::base {
 
@@ -157,10 +156,9 @@ JsonCheck read_struct(const nlohmann::json& from, T& to) {
 
 template <std::integral T>
 JsonCheck read_integer(const nlohmann::json& from, T& to) {
-  const bool fits = from.is_number_unsigned() ? std::in_range<T>(from.template get<std::uint64_t>())
-                                              : from.is_number_integer() && std::in_range<T>(from.get<std::int64_t>());
-  if (!fits) return refuse("a whole number in range is needed", from);
-  to = from.template get<T>();
+  const auto whole = from.is_number_integer() ? number_of<T>(from) : std::nullopt;
+  if (!whole) return refuse("a whole number in range is needed", from);
+  to = *whole;
   return std::nullopt;
 }
 

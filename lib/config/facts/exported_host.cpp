@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/names.h"
+#include "base/text/json_fields.h"
 #include "base/text/pattern.h"
 #include "base/text/text_file.h"
 
@@ -20,7 +21,7 @@ constexpr int kFormat = 1;
 constexpr std::int64_t kMostSize = 1 << 30;
 
 std::vector<std::int64_t> sizes_of(const json& written) {
-  auto sizes = written.get<std::vector<std::int64_t>>();
+  auto sizes = base::wholes_of<std::int64_t>(written);
   const bool in_range = std::ranges::all_of(sizes, [](auto size) { return size >= 1 && size <= kMostSize; });
   if (!in_range) throw std::out_of_range("a size is no positive number");
   return sizes;
@@ -43,7 +44,7 @@ FeatureShape shape_of(const json& site) {
 }
 
 ExportedSite::Cut cut_of(const json& written) {
-  return {written.at(0).get<std::int32_t>(), written.at(1).get<std::size_t>()};
+  return {base::whole_of<std::int32_t>(written.at(0)), base::whole_of<std::size_t>(written.at(1))};
 }
 
 ExportedSite site_of(const json& written) {
@@ -57,7 +58,7 @@ ExportedSite site_of(const json& written) {
 }
 
 ExportedHost host_of(const json& document) {
-  if (document.at("format").get<int>() != kFormat) throw std::out_of_range("it is of another format");
+  if (base::whole_at<int>(document, "format") != kFormat) throw std::out_of_range("it is of another format");
   ExportedHost host;
   host.source = document.at("source").get<std::string>();
   host.input = sizes_of(document.at("input").at("sizes"));

@@ -103,7 +103,7 @@ GrowthRecordKind read(const json& object, GrowthRecord& record) {
     record.parent = value_at<std::string>(object, "parent");
     record.checkpoint = value_at<std::string>(object, "checkpoint");
     record.without = value_at<std::vector<std::string>>(object, "without");
-    if (record.what == "segment") record.records_before = object.at("records").get<std::size_t>();
+    if (record.what == "segment") record.records_before = count_at<std::size_t>(object, "records");
   } else {
     record.checkpoint = value_at<std::string>(object, "name");
     record.hash = value_at<std::string>(object, "topology");

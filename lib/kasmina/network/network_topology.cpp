@@ -41,14 +41,14 @@ void restore_topology(NetworkState& network, const json& saved) {
       slots.push_back(slot_from_json(saved.at("slots")[i],
                                      {present.site, present.seed, network.growth, network.run_seed, network.device}));
     }
-    const auto born = saved.at("seeds_born").get<std::uint32_t>();
+    const auto born = base::whole_at<std::uint32_t>(saved, "seeds_born");
     for (const auto& slot : slots) {
       if (!slot.seed) continue;
       if (slot.seed->number > born) fail_saved_topology(slot.site.id, "its seed number is larger than the last one");
       if (!numbers.insert(slot.seed->number).second)
         fail_saved_topology(slot.site.id, "its seed occupies another slot too");
     }
-    const auto epoch = saved.at("epoch").get<std::uint32_t>();
+    const auto epoch = base::whole_at<std::uint32_t>(saved, "epoch");
     const auto accuracy = base::optional_of<double>(saved.at("accuracy"));
     auto command_ids = saved.at("command_ids").get<std::deque<std::string>>();
     structure.seeds_born = born;

@@ -43,8 +43,8 @@ AlphaController alpha_from_json(const json& saved) {
   alpha.start = saved.at("start").get<double>();
   alpha.target = saved.at("target").get<double>();
   alpha.value = saved.at("value").get<double>();
-  alpha.ticks = saved.at("ticks").get<int>();
-  alpha.total_ticks = saved.at("total_ticks").get<int>();
+  alpha.ticks = base::whole_at<int>(saved, "ticks");
+  alpha.total_ticks = base::whole_at<int>(saved, "total_ticks");
   for (const double value : {alpha.start, alpha.target, alpha.value}) {
     if (!(value >= 0 && value <= 1)) fail_saved_topology("alpha", "is outside 0..1");
   }
@@ -81,8 +81,8 @@ leyline::SeedWorth worth_from_json(const json& saved) {
           number("loss"),
           number("loss_stderr"),
           half_width("loss_half_width", number("loss_stderr")),
-          saved.at("epochs").get<std::uint32_t>(),
-          saved.at("horizon").get<std::uint32_t>(),
+          base::whole_at<std::uint32_t>(saved, "epochs"),
+          base::whole_at<std::uint32_t>(saved, "horizon"),
           saved.at("confounded").get<bool>()};
 }
 
@@ -105,7 +105,7 @@ json record_to_json(const SeedRecord& record) {
 
 SeedRecord record_from_json(const json& saved) {
   SeedRecord record;
-  record.age_epochs = saved.at("age_epochs").get<std::uint32_t>();
+  record.age_epochs = base::whole_at<std::uint32_t>(saved, "age_epochs");
   record.accuracy_at_stage_start = base::optional_of<double>(saved.at("accuracy_at_stage_start"));
   record.accuracy = base::optional_of<double>(saved.at("accuracy"));
   record.accuracy_without = base::optional_of<double>(saved.at("accuracy_without"));
@@ -126,7 +126,7 @@ json schedule_to_json(const AlphaSchedule& schedule) {
 }
 
 AlphaSchedule schedule_from_json(const json& saved) {
-  const AlphaSchedule schedule{read_name<config::AlphaCurve>(saved.at("curve")), saved.at("ticks").get<int>(),
+  const AlphaSchedule schedule{read_name<config::AlphaCurve>(saved.at("curve")), base::whole_at<int>(saved, "ticks"),
                                saved.at("target").get<double>()};
   if (schedule.ticks < 1 || !(schedule.target > 0 && schedule.target <= 1))
     fail_saved_topology("schedule", "is out of range");
@@ -163,7 +163,7 @@ Seed seed_from_json(const json& saved, const SlotSource& source) {
     fail_saved_topology(source.site.id, "growth.composition differs");
   }
   // Older checkpoints have neither a per-seed schedule nor folded seeds.
-  const SavedSeed who{saved.at("number").get<std::uint32_t>(), *kind, saved.value("folded", false)};
+  const SavedSeed who{base::whole_at<std::uint32_t>(saved, "number"), *kind, saved.value("folded", false)};
   if (who.number == 0) fail_saved_topology(source.site.id, "a seed without a number");
   const auto schedule =
       saved.contains("schedule") ? schedule_from_json(saved["schedule"]) : schedule_at(source.site.id, source.growth);
@@ -175,7 +175,7 @@ Seed seed_from_json(const json& saved, const SlotSource& source) {
   // Older checkpoints have seeds of one kind only.
   seed.training = saved.contains("training") ? read_name<config::SeedTraining>(saved["training"])
                                              : config::SeedTraining::kStraightThrough;
-  seed.training_epoch = saved.value("training_epoch", 0U);
+  seed.training_epoch = base::value_at<std::uint32_t>(saved, "training_epoch");
   seed.alpha = alpha_from_json(saved.at("alpha"));
   seed.record = record_from_json(saved.at("record"));
   return seed;
@@ -191,7 +191,7 @@ void fail_saved_topology(const std::string& where, const std::string& what) {
 json optional_number(std::optional<double> value) { return value ? json(*value) : json(nullptr); }
 
 Stage stage_from_json(const json& saved, const std::string& slot) {
-  const auto stage = saved.get<int>();
+  const int stage = base::whole_of<int>(saved);
   if (stage < static_cast<int>(Stage::kDormant) || stage > static_cast<int>(Stage::kTerminated)) {
     fail_saved_topology(slot, fmt::format("there is no stage {}", stage));
   }
@@ -211,7 +211,7 @@ Slot slot_from_json(const json& saved, const SlotSource& source) {
   Slot slot;
   slot.site = source.site;
   slot.stage = stage_from_json(saved.at("stage"), id);
-  slot.stage_epochs = saved.at("stage_epochs").get<std::uint32_t>();
+  slot.stage_epochs = base::whole_at<std::uint32_t>(saved, "stage_epochs");
   if (holds_seed(slot.stage) == saved.at("seed").is_null())
     fail_saved_topology(id, "its stage and its seed are inconsistent");
   if (holds_seed(slot.stage)) slot.seed = seed_from_json(saved.at("seed"), source);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/joined.h"
+#include "base/text/json_fields.h"
 #include "kasmina/slot/slot_json.h"
 #include "leyline/blueprint/blueprint_table.h"
 
@@ -17,12 +18,12 @@ using nlohmann::json;
 leyline::Topology topology_of(const json& saved) {
   leyline::Topology topology;
   try {
-    topology.seeds_born = saved.at("seeds_born").get<std::uint32_t>();
+    topology.seeds_born = base::whole_at<std::uint32_t>(saved, "seeds_born");
     for (const auto& slot : saved.at("slots")) {
       const auto id = slot.at("id").get<std::string>();
       leyline::SlotTopology place{id, stage_from_json(slot.at("stage"), id), {}, {}};
       if (const auto& seed = slot.at("seed"); !seed.is_null()) {
-        place.seed_id = seed_name(seed.at("number").get<std::uint32_t>());
+        place.seed_id = seed_name(base::whole_at<std::uint32_t>(seed, "number"));
         place.blueprint = seed.at("blueprint").get<std::string>();
         place.folded = seed.value("folded", false);
       }
@@ -81,7 +82,7 @@ json with_stage(json saved, const std::string& seed_id, Stage stage) {
 json with_seed(json saved, const std::string& slot, const std::string& blueprint, const config::GrowthConfig& growth) {
   for (auto& place : saved.at("slots")) {
     if (place.at("id") != slot) continue;
-    const auto number = saved.at("seeds_born").get<std::uint32_t>() + 1;
+    const auto number = base::whole_at<std::uint32_t>(saved, "seeds_born") + 1;
     saved["seeds_born"] = number;
     place["stage"] = static_cast<int>(Stage::kGerminated);
     place["stage_epochs"] = 0;

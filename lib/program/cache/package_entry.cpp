@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/names.h"
+#include "base/text/json_fields.h"
 
 namespace esper::program {
 namespace {
@@ -61,7 +62,7 @@ base::Expected<PackageEntry> parse_entry(std::vector<std::byte> file, const cryp
     const json header = json::parse(line);
     if (header.at("format") != 2) return base::failure("it has an unknown format");
     header.at("key").get_to(entry.key);
-    header.at("bytes").get_to(bytes);
+    bytes = base::whole_at<std::uint64_t>(header, "bytes");
     entry.facts = facts_of(header.at("facts"));
   } catch (const json::exception& error) {
     return base::failure(std::string("its first line cannot be read: ") + error.what());

@@ -224,7 +224,7 @@ WorkerAnswer WorkerSession::await_reply(std::uint64_t job, const Interrupt& inte
       case WorkerProcess::Read::kLine: {
         const json reply = parse_line(line);
         if (!reply.is_object()) break;
-        if (!verdict && reply.value("began", std::uint64_t{0}) == job) {
+        if (!verdict && base::number_at<std::uint64_t>(reply, "began") == job) {
           began = true;
           deadline = clock_.now() + settings_.wall_deadline + grace_of(settings_);
           stage_ = CompileStage::kCompiling;
@@ -233,7 +233,7 @@ WorkerAnswer WorkerSession::await_reply(std::uint64_t job, const Interrupt& inte
         if (const auto headers = reply.find("headers"); headers != reply.end()) {
           stage_ = *headers == true ? CompileStage::kHeaders : CompileStage::kCompiling;
         }
-        if (reply.value("job", std::uint64_t{0}) == job) return verdict ? *verdict : answer_in(reply);
+        if (base::number_at<std::uint64_t>(reply, "job") == job) return verdict ? *verdict : answer_in(reply);
       }
     }
   }

@@ -63,9 +63,9 @@ PendingReport read_report(const nlohmann::json& saved) {
   it.blueprint_id = saved.at("blueprint");
   it.policy = saved.at("policy");
   it.risk_reason = saved.at("reason");
-  it.epoch = saved.at("epoch");
+  it.epoch = base::whole_at<std::uint32_t>(saved, "epoch");
   pending.since = base::optional_at<std::uint32_t>(saved, "since").value_or(it.epoch);
-  it.observation_window_epochs = saved.at("window");
+  it.observation_window_epochs = base::whole_at<std::uint32_t>(saved, "window");
   pending.loss = saved.at("loss");
   pending.accuracy = saved.at("accuracy");
   return pending;
@@ -129,7 +129,7 @@ nlohmann::json FieldReports::save() const {
 void FieldReports::load(const nlohmann::json& saved) {
   std::vector<PendingReport> pending;
   for (const auto& one : saved.at("pending")) pending.push_back(read_report(one));
-  published_ = saved.at("published");
+  published_ = base::whole_at<std::int64_t>(saved, "published");
   pending_ = std::move(pending);
 }
 

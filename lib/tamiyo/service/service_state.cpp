@@ -33,9 +33,10 @@ ServiceState read_service(const nlohmann::json& saved, base::Duration now) {
   const auto breaker = base::from_name<BreakerState>(saved.at("breaker").get<std::string>());
   if (!breaker)
     throw base::Error(base::ExitCode::kCheckpoint, "the policy service's saved state: no state of a breaker");
-  state.breaker = {*breaker, saved.at("breaker_failures"), saved.at("breaker_successes"), {}};
+  state.breaker = {
+      *breaker, base::whole_at<int>(saved, "breaker_failures"), base::whole_at<int>(saved, "breaker_successes"), {}};
   if (*breaker == BreakerState::kOpen) state.breaker.opened_at = now;
-  state.mode = {saved.at("conservative"), saved.at("calm_evaluations")};
+  state.mode = {saved.at("conservative"), base::whole_at<int>(saved, "calm_evaluations")};
   state.last_validation_loss = base::optional_at<double>(saved, kLastLoss);
   state.held_back = saved.value(kHeldBack, std::vector<std::string>());
   return state;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/text/json_fields.h"
 #include "device/cuda_table.h"
 #include "kasmina/tensor/stored_tensor.h"
 #include "storage/file_tools.h"
@@ -72,7 +73,8 @@ base::Expected<Verified, ReadFailure> verify(base::FileSystem& files, const std:
   }
   try {
     const json& fields = manifest->fields;
-    Verified verified{{fields.at("step"), fields.at("epoch"), fields.at("training_hash")},
+    Verified verified{{base::whole_at<std::int64_t>(fields, "step"), base::whole_at<std::uint32_t>(fields, "epoch"),
+                       fields.at("training_hash")},
                       lists(*manifest, kPreprocessingName)};
     if (std::string problem = misnamed(path, verified.info); !problem.empty()) return storage::unreadable(problem);
     return verified;

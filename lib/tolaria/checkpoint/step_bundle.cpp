@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text/json_fields.h"
 #include "history/bundle_config.h"
 #include "history/run_config.h"
 #include "kasmina/tensor/stored_tensor.h"
@@ -41,10 +42,10 @@ base::Expected<StepFacts, ReadFailure> read_facts(base::FileSystem& files, const
     const json saved = json::parse(storage::text_of(bytes));
     if (saved.at("format") != kFormat) return storage::unreadable("step.json is of another version");
     return StepFacts{saved.at("run_id"),
-                     saved.at("step"),
-                     saved.at("epoch"),
-                     saved.at("first_batch"),
-                     saved.at("batches_per_epoch"),
+                     base::whole_at<std::int64_t>(saved, "step"),
+                     base::whole_at<std::uint32_t>(saved, "epoch"),
+                     base::whole_at<std::int64_t>(saved, "first_batch"),
+                     base::whole_at<std::int64_t>(saved, "batches_per_epoch"),
                      saved.at("reason"),
                      saved.at("learning_rate"),
                      saved.at("rate_factor"),

@@ -46,6 +46,28 @@ TEST_CASE("a field that may be missing or null is an error where it is of anothe
   CHECK_FALSE(optional_of<double>(json()));
 }
 
+TEST_CASE("a number that the type does not hold is not there for those who do not insist, and an error for others") {
+  CHECK(number_of<std::int64_t>(json(3.0)) == 3);
+  CHECK(number_of<std::uint64_t>(json(18446744073709551615u)) == 18446744073709551615u);
+  for (const json& value : {json(1e300), json(-1e300), json(1.5), json(HUGE_VAL), json(18446744073709551615u),
+                            json("3"), json(true), json()}) {
+    CAPTURE(value.dump());
+    CHECK_FALSE(number_of<std::int64_t>(value));
+    CHECK_FALSE(number_at<std::int64_t>({{"n", value}}, "n"));
+    CHECK_THROWS_AS(whole_of<std::int64_t>(value), json::exception);
+    CHECK_THROWS_AS(whole_at<std::int64_t>({{"n", value}}, "n"), json::exception);
+    CHECK_THROWS_AS(count_at<std::int64_t>({{"n", value}}, "n"), json::exception);
+    CHECK_THROWS_AS(wholes_of<std::int64_t>({1, value}), json::exception);
+    if (!value.is_null()) CHECK_THROWS_AS(optional_of<std::int64_t>(value), json::exception);
+  }
+  CHECK_FALSE(number_of<std::uint32_t>(json(-1)));
+  CHECK_THROWS_AS(whole_of<std::uint32_t>(json(-1)), json::exception);
+  CHECK(wholes_of<std::int32_t>({1, 2.0, -3}) == std::vector<std::int32_t>{1, 2, -3});
+  CHECK_THROWS_AS(wholes_of<std::int32_t>(json(1)), json::exception);
+  CHECK_FALSE(optional_of<std::int64_t>(json()));
+  CHECK(value_at<std::uint32_t>({{"n", 7}}, "n") == 7);
+}
+
 TEST_CASE("a count is there, whole, and fits") {
   CHECK(count_at<std::uint32_t>({{"n", 4294967295}}, "n") == 4294967295);
   CHECK_THROWS_MATCHES(count_at<std::uint32_t>({{"n", 4294967296}}, "n"), std::out_of_range,

@@ -296,7 +296,10 @@ TEST_CASE("what is no sound record is counted and costs nothing else") {
       R"({"what":"stage","epoch":1,"step":0,"from":"NOWHERE","to":"DORMANT"})",
       R"({"what":"stage","epoch":1,"step":0,"from":"DORMANT","to":"DORMANT","slot":7})",
       R"({"what":"stage","epoch":99999999999,"step":0,"from":"DORMANT","to":"DORMANT"})",
+      R"({"what":"stage","epoch":1,"step":1e300,"from":"DORMANT","to":"DORMANT"})",
       R"({"what":"started","epoch":0,"step":0,"topology":{"slots":[{"id":1}],"seeds_born":0}})",
+      R"({"what":"started","epoch":0,"step":0,"topology":{"slots":[],"seeds_born":1e300}})",
+      R"({"what":"segment","epoch":0,"step":0,"records":-1})",
       R"({"what":"forked","epoch":0,"step":0,"without":"all"})",
       R"({"what":"checkpoint","name":")" + std::string(2 << 20, 'x') + R"("})"};
   journal.records.insert(journal.records.begin() + 2, bad.begin(), bad.end());
@@ -331,6 +334,10 @@ TEST_CASE("a record says the same after it went through text") {
   CHECK(growth_record_json(read) == growth_record_json(record));
   CHECK(read.event->values.at("improvement_points") == 1.5);
   CHECK(read.event->passed == true);
+  json damaged = growth_record_json(record);
+  damaged["memory_bytes"] = 1e300;
+  REQUIRE(read_growth_record(damaged.dump(), read) == GrowthRecordKind::kGrowth);
+  CHECK_FALSE(read.event->memory_bytes);
 }
 
 TEST_CASE("a checkpoint's record is read alike in the form it is written in and in any other") {

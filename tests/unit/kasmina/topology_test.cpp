@@ -104,6 +104,7 @@ TEST_CASE("a topology that does not fit is refused as a whole") {
                                                              {"/slots/0/id", "r1c0"},
                                                              {"/slots/0/stage", 12},
                                                              {"/slots/0/stage", 8},
+                                                             {"/slots/0/stage", 1e300},
                                                              {"/slots/0/stage_epochs", "x"},
                                                              {"/slots/0/seed", nullptr},
                                                              {"/slots/0/seed/blueprint", "conv_heavy"},
@@ -114,6 +115,7 @@ TEST_CASE("a topology that does not fit is refused as a whole") {
                                                              {"/slots/0/seed/alpha/value", 1.5},
                                                              {"/slots/0/seed/alpha/ticks", 99},
                                                              {"/seeds_born", nullptr},
+                                                             {"/seeds_born", 1e300},
                                                              {"/command_ids", 5}};
   for (const auto& [path, value] : changes) {
     CAPTURE(path);

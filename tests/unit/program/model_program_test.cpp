@@ -56,6 +56,12 @@ TEST_CASE("texts that are no program are refused by name") {
   other = relu();
   other["inputs"][0][0] = "host.x";
   CHECK_THAT(problem(other), ContainsSubstring("input"));
+  other = relu();
+  other["values"][0][2][0] = 1e300;
+  CHECK_THAT(problem(other), ContainsSubstring("is no whole number"));
+  other = relu();
+  other["operations"][0][1][0][1] = 1e300;
+  CHECK_THAT(problem(other), ContainsSubstring("is no whole number"));
   for (const char* place : {"[1, 9, 0, 0, 1, 0]", "[1, 0, 0, 7, 1, 0]", "[3, 0, 5, 0, 1, 0]", "[0, 0, 0, 0, 1, 0]",
                             "[1, -1, 0, 0, 1, 0]", "[1, 0, 0]"}) {
     other = relu();

@@ -35,6 +35,19 @@ TEST_CASE("a seed is forgotten in a policy's state, and in those of its shadows 
   CHECK_THROWS_AS(forget_seed("{", "seed-0001", "r0c0"), base::Error);
 }
 
+TEST_CASE("a saved state with a count that no policy has is unusable") {
+  for (const json& count : {json(1e300), json(1.5), json(-1), json("3")}) {
+    CAPTURE(count.dump());
+    json saved = care_json({});
+    saved["last_epoch"] = count;
+    CHECK_THROWS_AS(forget_seed(saved.dump(), "seed-0001", "r0c0"), base::Error);
+    saved = care_json({});
+    saved.update(heuristic_json({}));
+    saved["prunes"] = {{"r0c0", count}};
+    CHECK_THROWS_AS(forget_seed(saved.dump(), "seed-0001", "r0c0"), base::Error);
+  }
+}
+
 TEST_CASE("the state of a seed that no CULL was commanded for is the same as an earlier version's") {
   CareState state;
   state.seeds["seed-0001"].slot = "r0c0";
