@@ -4,8 +4,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
@@ -24,6 +24,7 @@ using nissa::open_telemetry;
 namespace {
 
 constexpr std::size_t kLongestLine = 16 << 20;
+constexpr std::size_t kBlockBytes = 1 << 20;
 constexpr int kDeepestPacket = 16;
 
 base::Expected<nlohmann::json> parse_packet(std::string_view text) {
@@ -54,9 +55,8 @@ class LineReader {
       const auto end = block.find('\n');
       const auto part = block.substr(0, end);
       if (line_.size() + part.size() > kLongestLine) {
-        too_long_ = true;
-        line_.clear();
-      } else if (!too_long_) {
+        refuse_line("longer than 16 MiB");
+      } else if (refused_.empty()) {
         line_.append(part);
       }
       if (end == std::string_view::npos) return;
@@ -64,30 +64,43 @@ class LineReader {
       block.remove_prefix(end + 1);
     }
   }
+  // Zeros are in no packet.
+  void take_zeros() { refuse_line("holds a block of zeros"); }
   // Of one file.
   void finish() {
-    if (!line_.empty() || too_long_) finish_line("the file ends within this line");
+    if (has_line()) finish_line("the file ends within this line");
   }
 
  private:
+  bool has_line() const { return !line_.empty() || !refused_.empty(); }
+  // What follows of it is not held.
+  void refuse_line(std::string_view why) {
+    refused_ = why;
+    line_.clear();
+  }
+
   void finish_line(std::string_view torn) {
     ++number_;
+    if (has_line()) take_line(torn);
+    line_.clear();
+    refused_ = {};
+  }
+
+  void take_line(std::string_view torn) {
     const auto packet = parse();
     if (packet) {
       ++report_.packets;
       on_packet_(*packet);
-    } else if (too_long_ || !line_.empty()) {
-      ++report_.damaged_total;
-      if (report_.damaged.size() < JsonlReport::kDamagedMoved) {
-        report_.damaged.push_back({number_, torn.empty() ? packet.error() : std::string(torn)});
-      }
+      return;
     }
-    line_.clear();
-    too_long_ = false;
+    ++report_.damaged_total;
+    if (report_.damaged.size() < JsonlReport::kDamagedMoved) {
+      report_.damaged.push_back({number_, torn.empty() ? packet.error() : std::string(torn)});
+    }
   }
 
   base::Expected<nlohmann::json> parse() {
-    if (too_long_) return base::failure("longer than 16 MiB");
+    if (!refused_.empty()) return base::failure(std::string(refused_));
     if (wanted_ && thin_line(line_, wanted_, thin_)) {
       if (auto packet = parse_packet(thin_)) return packet;
     }
@@ -98,8 +111,8 @@ class LineReader {
   const WantedMetric& wanted_;
   JsonlReport& report_;
   std::string line_, thin_;
+  std::string_view refused_;  // why the present line is none; empty: it may be one
   std::size_t number_ = 0;
-  bool too_long_ = false;
 };
 
 [[noreturn]] void fail(const std::filesystem::path& path, int error) {
@@ -107,15 +120,33 @@ class LineReader {
                     path.string() + ": cannot be read: " + std::generic_category().message(error));
 }
 
+bool are_zeros(std::string_view block) {
+  return block.front() == 0 && std::memcmp(block.data(), block.data() + 1, block.size() - 1) == 0;
+}
+
+// Goes on behind a hole, whose zeros the disk does not have; stays where there is none, or the file system knows none.
+// What a writer appends meanwhile is behind the end that is measured first.
+void pass_hole(const Descriptor& file) {
+  const auto here = ::lseek(file.number(), 0, SEEK_CUR), end = ::lseek(file.number(), 0, SEEK_END);
+  const auto data = ::lseek(file.number(), here, SEEK_DATA);
+  if (data < 0) ::lseek(file.number(), errno == ENXIO ? end : here, SEEK_SET);
+}
+
 void read_file(const std::filesystem::path& path, const Descriptor& file, LineReader& lines) {
   if (!file.is_open()) fail(path, errno);
-  std::array<char, 64 << 10> block;
+  std::vector<char> block(kBlockBytes);
   for (;;) {
     const auto count = ::read(file.number(), block.data(), block.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail(path, errno);
     if (count == 0) break;
-    lines.take({block.data(), static_cast<std::size_t>(count)});
+    const std::string_view text(block.data(), static_cast<std::size_t>(count));
+    if (!are_zeros(text)) {
+      lines.take(text);
+      continue;
+    }
+    lines.take_zeros();
+    pass_hole(file);
   }
   lines.finish();
 }

@@ -28,9 +28,9 @@ struct JsonlReport {
 };
 
 // Calls on_packet for each line that holds a packet, in order: those of the earlier files, then those of `path`, which
-// may be missing where an earlier one is there. Lines longer than 16 MiB are skipped and reported without being held.
-// With `wanted`, packets come without the metrics that it refuses, several times as fast. Throws base::Error{kData}
-// if a file cannot be read.
+// may be missing where an earlier one is there. Lines longer than 16 MiB, or with a block of zeros, are skipped and
+// reported without being held; the zeros of a hole in a file are not read. With `wanted`, packets come without the
+// metrics that it refuses, several times as fast. Throws base::Error{kData} if a file cannot be read.
 JsonlReport read_jsonl(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& on_packet,
                        const WantedMetric& wanted = {});
 
