@@ -84,6 +84,10 @@ Summary read_summary(const std::filesystem::path& path, std::vector<std::string>
     return {};
   }
   const json& times = member(ledger, "ms");
+  if (!times.is_object()) {
+    gaps.push_back("the times in summary.json are damaged and were ignored");
+    return {};
+  }
   std::size_t damaged = 0;
   for (const auto& [owner, name] : names(Owner{})) {
     const auto ms = counted_ms(times, std::string(name));
@@ -110,17 +114,20 @@ class Packets {
  public:
   Packets(const Summary& summary, RunLedger& run) : summary_(summary), run_(run) {}
 
-  void take(const json& packet) {
-    if (member(packet, "events").is_array()) {
-      for (const auto& event : packet["events"]) take_event(event);
+  // False where its metrics or its events are no list, and are missing.
+  bool take(const json& packet) {
+    const json &events = member(packet, "events"), &metrics = member(packet, "metrics");
+    if (events.is_array()) {
+      for (const auto& event : events) take_event(event);
     }
     const bool summarized = summary_.covers(text_at(packet, "timestamp"));
     bool epoch = false;
-    if (member(packet, "metrics").is_array()) {
-      for (const auto& metric : packet["metrics"]) epoch |= take_metric(metric, summarized ? inside_ : outside_);
+    if (metrics.is_array()) {
+      for (const auto& metric : metrics) epoch |= take_metric(metric, summarized ? inside_ : outside_);
     }
     if (epoch) take_epoch(packet);
     open_is_summarized_ = summarized;
+    return events.is_array() && metrics.is_array();
   }
 
   void finish() {
@@ -163,20 +170,27 @@ class Packets {
   bool take_metric(const json& metric, Times& times) {
     const std::string name = text_at(metric, "name");
     const auto value = number_at(metric, "value");
-    if (!value) return false;
-    if (name == "tolaria.ledger.ms"_metric.name()) {
-      const auto owner = base::from_name<Owner>(text_at(member(metric, "attributes"), "owner"));
-      const auto ms = counted_ms(metric, "value");
-      if (owner) times[index_of(*owner)] += ms.value_or(0);
-      if (owner && !ms) ++damaged_times_;
-    }
+    if (name == "tolaria.ledger.ms"_metric.name()) take_time(metric, times);
+    const bool is_of_epoch = name == "tolaria.training.loss"_metric.name();
+    if (!value) return is_of_epoch;  // a loss that is not finite has none
     if (name == "tolaria.step.p50_us"_metric.name()) run_.step_p50_us = value;
     if (name == "tolaria.step.p95_us"_metric.name()) run_.step_p95_us = value;
     if (name == "tolaria.timeout.tamiyo_total"_metric.name()) timeouts_ = *value;
     // What other sinks lost is not missing here. Runs of earlier versions count all sinks as one.
     const auto sink = text_at(member(metric, "attributes"), "sink");
-    if (name == "nissa.dropped_total"_metric.name() && (sink.empty() || sink == "jsonl")) dropped_ = *value;
-    return name == "tolaria.training.loss"_metric.name();
+    if (name == "nissa.dropped_total"_metric.name() && (sink.empty() || sink == "jsonl")) {
+      dropped_ = number_at<std::int64_t>(metric, "value").value_or(dropped_);
+    }
+    return is_of_epoch;
+  }
+
+  // An owner with a name that is not known here is of another version.
+  void take_time(const json& metric, Times& times) {
+    const std::string owner_name = text_at(member(metric, "attributes"), "owner");
+    const auto owner = base::from_name<Owner>(owner_name);
+    const auto ms = counted_ms(metric, "value");
+    if (owner && ms) times[index_of(*owner)] += *ms;
+    if (owner_name.empty() || (owner && !ms)) ++damaged_times_;
   }
 
   void take_epoch(const json& packet) {
@@ -189,12 +203,11 @@ class Packets {
 
   void end_process(Last last) {
     run_.policy_timeouts += std::exchange(timeouts_, 0);
-    const double dropped = std::exchange(dropped_, 0);
+    const std::int64_t dropped = std::exchange(dropped_, 0);
     if (run_.processes == 0 || open_is_summarized_) return;
     const std::string which = fmt::format("process {}", run_.processes);
     if (dropped > 0) {
-      gaps().push_back(
-          fmt::format("{} dropped {} packets; their time is missing", which, static_cast<std::int64_t>(dropped)));
+      gaps().push_back(fmt::format("{} dropped {} packets; their time is missing", which, dropped));
     }
     if (finished_) return;
     const std::string after = newest_epoch_.empty() ? "its start" : "epoch " + newest_epoch_;
@@ -215,7 +228,8 @@ class Packets {
   std::int64_t epoch_packets_ = 0;
   std::size_t damaged_times_ = 0;
   std::string newest_epoch_;
-  double timeouts_ = 0, dropped_ = 0;
+  double timeouts_ = 0;
+  std::int64_t dropped_ = 0;
 };
 
 }  // namespace
@@ -228,7 +242,10 @@ RunLedger read_run_ledger(const std::filesystem::path& run) {
   const auto telemetry = run / "telemetry.jsonl";
   JsonlReport report;
   if (has_telemetry(telemetry)) {
-    report = read_jsonl(telemetry, [&](const json& packet) { packets.take(packet); }, is_ledger_metric);
+    std::size_t incomplete = 0;
+    const auto take = [&](const json& packet) { incomplete += packets.take(packet) ? 0 : 1; };
+    report = read_jsonl(telemetry, take, is_ledger_metric);
+    report.damaged_total += incomplete;
     ledger.damaged_lines = report.damaged_total;
   } else {
     ledger.gaps.push_back("there is no telemetry.jsonl: only the process that wrote summary.json is covered");

@@ -229,6 +229,45 @@ TEST_CASE("a ledger in summary.json that is none is told, and one that is missin
   CHECK(run.read().gaps.empty());
 }
 
+TEST_CASE("times that are no numbers of milliseconds are told, and are not taken for none") {
+  const RunFolder run;
+  run.event(1, "tolaria.run_started");
+  run.epoch(2, 1, {{"compute", 1000}});
+  for (const json& times : {json(), json(5), json("x"), json::array()}) {
+    CAPTURE(times);
+    run.summary({{"from", RunFolder::time(0)}, {"until", RunFolder::time(5)}, {"wall_ms", 2000}, {"ms", times}});
+    const auto ledger = run.read();
+    CHECK(ledger.wall_ms == 1000);
+    CHECK(ledger.of(Owner::kCompute) == 1000);
+    REQUIRE(ledger.gaps.size() == 2);
+    CHECK(ledger.gaps[0] == "the times in summary.json are damaged and were ignored");
+  }
+  fs::remove(run.path / "summary.json");
+  const auto time = [](const json& value, const json& attributes) {
+    return json{{"name", "tolaria.ledger.ms"}, {"value", value}, {"attributes", attributes}};
+  };
+  run.packet(3, {time("5", {{"owner", "compute"}}), time(nullptr, {{"owner", "idle"}}), time(5, 7)}, json::array());
+  run.packet(4, json::array({time(5, {{"owner", "of a later version"}})}), json::array());
+  run.event(5, "tolaria.run_finished");
+  CHECK(run.read().gaps == std::vector<std::string>{"3 times in telemetry.jsonl are damaged and were ignored"});
+  run.line(R"({"packet_id":"p","metrics":{"tolaria.ledger.ms":5},"events":[],"system_health":{}})");
+  const auto ledger = run.read();
+  CHECK(ledger.damaged_lines == 1);
+  REQUIRE(ledger.gaps.size() == 2);
+  CHECK(ledger.gaps[1] == "telemetry.jsonl has 1 damaged line; its measurements are missing");
+}
+
+TEST_CASE("an epoch without a finite loss counts") {
+  const RunFolder run;
+  run.event(1, "tolaria.run_started");
+  run.packet(2,
+             {{{"name", "tolaria.training.loss"}, {"value", nullptr}},
+              {{"name", "tolaria.ledger.ms"}, {"value", 10}, {"attributes", {{"owner", "compute"}}}}},
+             json::array(), "1");
+  run.event(3, "tolaria.run_finished");
+  CHECK(run.read().epochs == 1);
+}
+
 TEST_CASE("without telemetry the summary is enough") {
   const RunFolder run;
   run.summary(
