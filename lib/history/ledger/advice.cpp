@@ -162,6 +162,15 @@ Try for_compute(const RunConfig& config, const RunLedger& ledger, bool cuda) {
   return {};
 }
 
+// A step that is skipped takes the time of one that trains.
+Try for_skipped_steps(const RunConfig& config, const RunLedger& ledger) {
+  if (config.device.precision != config::Precision::kFp16) return {};
+  return {"device.precision=bf16",
+          fmt::format("{} of {} steps changed nothing, since their gradients overflow in fp16; a lower "
+                      "training.optimizer.lr may help, too",
+                      ledger.skipped_steps.value_or(0), ledger.steps)};
+}
+
 // What slows all that the CPU computes, whoever owns the time.
 Try for_arithmetic(const RunConfig& config, const RunLedger& ledger, std::int64_t cores) {
   if (on_cuda(config, ledger)) return {};
@@ -220,16 +229,19 @@ Advice advise(const RunConfig& config, const RunLedger& ledger, std::int64_t cor
     return Advice{name, attempt.set,
                   fmt::format("{} has {:.1f}% of the time after start-up: ", name, 100 * share(owner)) + attempt.why};
   };
-  const Try arithmetic = for_arithmetic(config, ledger, cores);
+  const Try arithmetic = for_arithmetic(config, ledger, cores), skips = for_skipped_steps(config, ledger);
+  const double skipped = skips.set.empty() ? 0 : share(Owner::kCompute) * ledger.skipped_share();
   for (const TimeShare& candidate : time_shares(ledger)) {
     if (share(candidate.owner) < kNegligibleShare) continue;
     const bool computes = candidate.owner == Owner::kCompute || candidate.owner == Owner::kValidation;
     if (computes && !arithmetic.set.empty()) return advice_for(candidate.owner, arithmetic);
     if (candidate.owner == Owner::kCompute) continue;
+    if (share(candidate.owner) <= skipped) break;
     if (const Try attempt = what_to_try(candidate.owner, config, ledger); !attempt.set.empty()) {
       return advice_for(candidate.owner, attempt);
     }
   }
+  if (skipped >= kNegligibleShare) return advice_for(Owner::kCompute, skips);
   if (const Try attempt = what_to_try(Owner::kCompute, config, ledger); !attempt.set.empty()) {
     return advice_for(Owner::kCompute, attempt);
   }

@@ -53,6 +53,7 @@ struct Summary {
   Times ms{};
   double wall_ms = 0;
   std::string status;
+  std::optional<std::int64_t> skipped_steps, steps;
 
   // Times of day in one form and in UTC: they sort as texts.
   bool covers(const std::string& timestamp) const { return !from.empty() && from <= timestamp && timestamp <= until; }
@@ -99,6 +100,8 @@ Summary read_summary(const std::filesystem::path& path, std::vector<std::string>
   summary.until = text_at(ledger, "until");
   summary.wall_ms = *wall_ms;
   summary.status = text_at(parsed, "status");
+  summary.skipped_steps = number_at<std::int64_t>(parsed, "skipped_steps");
+  summary.steps = number_at<std::int64_t>(parsed, "steps");
   return summary;
 }
 
@@ -106,7 +109,9 @@ Summary read_summary(const std::filesystem::path& path, std::vector<std::string>
 bool is_ledger_metric(std::string_view metric) {
   return metric == "tolaria.ledger.ms"_metric.name() || metric == "tolaria.step.p50_us"_metric.name() ||
          metric == "tolaria.step.p95_us"_metric.name() || metric == "tolaria.timeout.tamiyo_total"_metric.name() ||
-         metric == "nissa.dropped_total"_metric.name() || metric == "tolaria.training.loss"_metric.name();
+         metric == "nissa.dropped_total"_metric.name() || metric == "tolaria.training.loss"_metric.name() ||
+         metric == "tolaria.scaler.skipped_steps_total"_metric.name() ||
+         metric == "tolaria.training.steps_total"_metric.name();
 }
 
 // Takes in the packets of telemetry.jsonl, in order.
@@ -141,6 +146,10 @@ class Packets {
     run_.epochs = static_cast<std::int64_t>(seen_.size());
     run_.epochs_again = epoch_packets_ - run_.epochs;
     if (run_.processes == 0 && use_summary) run_.processes = 1;
+    if (run_.steps == 0) {
+      run_.skipped_steps = summary_.skipped_steps;
+      run_.steps = summary_.steps.value_or(0);
+    }
   }
 
  private:
@@ -176,6 +185,12 @@ class Packets {
     if (name == "tolaria.step.p50_us"_metric.name()) run_.step_p50_us = value;
     if (name == "tolaria.step.p95_us"_metric.name()) run_.step_p95_us = value;
     if (name == "tolaria.timeout.tamiyo_total"_metric.name()) timeouts_ = *value;
+    if (name == "tolaria.scaler.skipped_steps_total"_metric.name()) {
+      run_.skipped_steps = number_at<std::int64_t>(metric, "value");
+    }
+    if (name == "tolaria.training.steps_total"_metric.name()) {
+      run_.steps = number_at<std::int64_t>(metric, "value").value_or(run_.steps);
+    }
     // What other sinks lost is not missing here. Runs of earlier versions count all sinks as one.
     const auto sink = text_at(member(metric, "attributes"), "sink");
     if (name == "nissa.dropped_total"_metric.name() && (sink.empty() || sink == "jsonl")) {

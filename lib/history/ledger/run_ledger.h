@@ -1,6 +1,7 @@
 #pragma once
 // Where a run's time went, read back from its folder, whatever happened to the run.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,11 +23,18 @@ struct RunLedger {
   std::string device;                              // "cpu", "cuda:0"; empty if not known
   std::string status;                              // of the newest summary.json; empty without one
   std::optional<double> step_p50_us, step_p95_us;  // of the newest epoch that has it
+  std::optional<std::int64_t> skipped_steps;       // that fp16's loss scaling skipped, in all of the run; else nothing
+  std::int64_t steps = 0;                          // in all of the run, as far as it is recorded
   double policy_timeouts = 0;                      // late decisions
   std::vector<std::string> gaps;                   // gaps in the coverage, as text
   std::size_t damaged_lines = 0;                   // of telemetry.jsonl
 
   double of(base::Owner owner) const { return ms[base::index_of(owner)]; }
+  // Of the steps.
+  double skipped_share() const {
+    return steps > 0 ? std::clamp(static_cast<double>(skipped_steps.value_or(0)) / static_cast<double>(steps), 0.0, 1.0)
+                     : 0;
+  }
 };
 
 // Takes the time of the process that wrote summary.json from there, and of all others from the packets in

@@ -64,6 +64,10 @@ std::string slowness_text(const std::string& run, const RunLedger& ledger, const
     text += fmt::format("\nsteps      p50 {:.1f} us, p95 {:.1f} us in the newest epoch\n", *ledger.step_p50_us,
                         ledger.step_p95_us.value_or(0));
   }
+  if (ledger.skipped_steps.value_or(0) > 0) {
+    text += fmt::format("skipped    {} of {} steps changed nothing: their gradients overflow in fp16\n",
+                        *ledger.skipped_steps, ledger.steps);
+  }
   text += "\nadvice     " + advice.text + "\n";
   if (!advice.set.empty()) text += "           try --set " + shell_quoted(advice.set) + "\n";
   return text;
@@ -84,6 +88,8 @@ ordered_json slowness_json(const std::string& run, const RunLedger& ledger, cons
           {"start_up_ms", ledger.of(Owner::kStartUp)},
           {"control_ms", ledger.of(Owner::kControl)},
           {"step", std::move(step)},
+          {"skipped_steps", ledger.skipped_steps ? ordered_json(*ledger.skipped_steps) : ordered_json()},
+          {"steps", ledger.steps > 0 ? ordered_json(ledger.steps) : ordered_json()},
           {"advice", {{"owner", advice.owner}, {"set", advice.set}, {"text", advice.text}}},
           {"covers",
            {{"processes", ledger.processes},

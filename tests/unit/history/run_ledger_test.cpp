@@ -257,6 +257,31 @@ TEST_CASE("times that are no numbers of milliseconds are told, and are not taken
   CHECK(ledger.gaps[1] == "telemetry.jsonl has 1 damaged line; its measurements are missing");
 }
 
+TEST_CASE("steps that fp16 skipped are those of the newest epoch, or of the summary without telemetry") {
+  const RunFolder run;
+  const auto report = [&](int second, int skipped, int steps) {
+    run.packet(second,
+               {{{"name", "tolaria.training.loss"}, {"value", 0.5}},
+                {{"name", "tolaria.ledger.ms"}, {"value", 10}, {"attributes", {{"owner", "compute"}}}},
+                {{"name", "tolaria.scaler.skipped_steps_total"}, {"value", skipped}},
+                {{"name", "tolaria.training.steps_total"}, {"value", steps}}},
+               json::array());
+  };
+  report(1, 5, 12);
+  report(2, 7, 24);
+  CHECK(run.read().skipped_steps == 7);
+  CHECK(run.read().steps == 24);
+  CHECK(run.read().skipped_share() == Approx(7.0 / 24));
+  fs::remove(run.path / "telemetry.jsonl");
+  const json ledger = {{"wall_ms", 15}, {"ms", {{"compute", 15}}}};
+  std::ofstream(run.path / "summary.json") << json{{"ledger", ledger}, {"skipped_steps", 9}, {"steps", 36}};
+  CHECK(run.read().skipped_steps == 9);
+  CHECK(run.read().steps == 36);
+  run.summary(ledger);
+  CHECK_FALSE(run.read().skipped_steps);
+  CHECK(run.read().skipped_share() == 0);
+}
+
 TEST_CASE("an epoch without a finite loss counts") {
   const RunFolder run;
   run.event(1, "tolaria.run_started");

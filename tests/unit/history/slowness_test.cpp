@@ -156,6 +156,31 @@ TEST_CASE("more threads than cores slow all that is computed, and so does fp16, 
   CHECK(advise(config, ledger).set == "data.validation_fraction=0.1");
 }
 
+TEST_CASE("steps that fp16 skips are told, and are worth advice as far as they take time") {
+  RunConfig config;
+  config.device.precision = config::Precision::kFp16;
+  auto ledger = with(Owner::kLoaderWait, 300, "cuda:0");
+  ledger.steps = 400;
+  ledger.skipped_steps = 200;
+  const auto advice = advise(config, ledger);
+  CHECK(advice.owner == "compute");
+  CHECK(advice.set == "device.precision=bf16");
+  CHECK(advice.text.find("200 of 400 steps changed nothing") != std::string::npos);
+  CHECK(history::slowness_text("runs/a", ledger, advice).find("skipped    200 of 400 steps") != std::string::npos);
+  const auto json = history::slowness_json("runs/a", ledger, advice);
+  CHECK(json["skipped_steps"] == 200);
+  CHECK(json["steps"] == 400);
+  CHECK(advise(config, with(Owner::kLoaderWait, 300, "cuda:0")).set == "data.workers=2");  // where none was skipped
+  ledger.skipped_steps = 40;  // a tenth of the compute time: less than the loader takes
+  CHECK(advise(config, ledger).set == "data.workers=2");
+  config.device.precision = config::Precision::kBf16;  // set since
+  ledger.skipped_steps = 200;
+  CHECK(advise(config, ledger).set == "data.workers=2");
+  ledger.skipped_steps.reset();
+  CHECK(history::slowness_json("runs/a", ledger, advice)["skipped_steps"].is_null());
+  CHECK(history::slowness_text("runs/a", ledger, advice).find("skipped") == std::string::npos);
+}
+
 TEST_CASE("start-up does not drown what comes after it, and small shares are not worth a word") {
   RunConfig config;
   config.data.workers = 0;
