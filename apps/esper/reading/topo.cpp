@@ -89,10 +89,10 @@ ordered_json log_json(const TopoOptions& options, const history::RunHistory& run
     records.push_back(std::move(reported));
   });
   return {{"run_dir", options.run},
-          {"notes", std::move(records)},
+          {"records", std::move(records)},
           {"topology", topology_json(state.topology)},
           {"hash", topology_hash(state.topology)},
-          {"taken_back", run.history.discarded()},
+          {"discarded", run.history.discarded()},
           {"gaps", run.gaps}};
 }
 

@@ -72,8 +72,11 @@ TEST_CASE("topo log tells every event with its place, what was asked for, and th
                                    "  epoch 2, step 16: r0c0 seed-0001 mlp GERMINATED -> TRAINING (command "
                                    "START_TRAINING: it is there)"));
   const auto json = json_from({"topo", "log", run.path});
-  REQUIRE(json["notes"].size() == 3);
-  CHECK(json["notes"][2]["topology"] == topology_hash(run.now));
+  REQUIRE(json["records"].size() == 3);
+  CHECK(json["records"][0]["what"] == "started");
+  CHECK(json["records"][2]["topology"] == topology_hash(run.now));
+  CHECK(json["records"][2]["decision"] == "START_TRAINING: it is there");
+  CHECK(json["discarded"] == 0);
   CHECK(json["hash"] == topology_hash(run.now));
   CHECK(json["gaps"].empty());
 }
