@@ -8,14 +8,28 @@
 namespace esper::step {
 namespace {
 
-// All sums and the loss scale in one float64 tensor on the host. Counts stay exact below 2^53.
+torch::Tensor as_figure(const torch::Tensor& scalar) { return scalar.to(torch::kFloat64).reshape({1}); }
+
+// All sums and the loss scales in one float64 tensor on the host. Counts stay exact below 2^53.
 torch::Tensor gather(const StepState& state) {
   const MetricSums& sums = state.metrics;
   const torch::Tensor scale = state.loss_scale.enabled() ? state.loss_scale.scale : at::ones({}, sums.sums.options());
-  return at::cat({sums.sums, sums.counts.to(torch::kFloat64), sums.correct.to(torch::kFloat64).reshape({1}),
-                  scale.to(torch::kFloat64).reshape({1}), sums.group_norm_sum, state.seed_sums.figures.flatten(),
-                  state.seed_sums.layer_squares})
-      .cpu();
+  std::vector<torch::Tensor> parts{
+      sums.sums,           sums.counts.to(torch::kFloat64),   as_figure(sums.correct),      as_figure(scale),
+      sums.group_norm_sum, state.seed_sums.figures.flatten(), state.seed_sums.layer_squares};
+  for (const GroupState& group : state.groups) {
+    if (group.loss_scale.enabled()) parts.push_back(as_figure(group.loss_scale.scale));
+  }
+  return at::cat(parts).cpu();
+}
+
+// read: the groups' scales, as gather() has them.
+std::map<std::string, double> seed_loss_scales(const StepState& state, const double* read) {
+  std::map<std::string, double> scales;
+  for (const GroupState& group : state.groups) {
+    if (group.loss_scale.enabled()) scales[group.id] = *read++;
+  }
+  return scales;
 }
 
 double ratio(double sum, double count) { return count > 0 ? sum / count : 0; }
@@ -62,7 +76,7 @@ void append_named(const MetricSums& sums, std::vector<kasmina::NamedTensor>& out
   out.push_back({"metrics.group_norm_sum", sums.group_norm_sum});
 }
 
-StepMetrics read_metrics(StepState& state) {
+StepMetrics metrics_so_far(const StepState& state) {
   at::NoGradGuard no_grad;
   const torch::Tensor read = gather(state);
   const double* sums = read.const_data_ptr<double>();
@@ -81,7 +95,16 @@ StepMetrics read_metrics(StepState& state) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     metrics.group_gradient_norms[ids[i]] = ids.size() == 1 ? metrics.gradient_norm : ratio(group_sums[i], finite);
   }
-  metrics.seeds = read_seed_sums(state.seed_sums, group_sums + ids.size());
+  const double* seed_sums = group_sums + ids.size();
+  metrics.seeds = read_seed_sums(state.seed_sums, seed_sums);
+  metrics.seed_loss_scales =
+      seed_loss_scales(state, seed_sums + state.seed_sums.figures.numel() + state.seed_sums.layer_squares.numel());
+  return metrics;
+}
+
+StepMetrics read_metrics(StepState& state) {
+  at::NoGradGuard no_grad;
+  StepMetrics metrics = metrics_so_far(state);
   state.seed_sums.figures.zero_();
   state.seed_sums.layer_squares.zero_();
   state.metrics.sums.zero_();

@@ -61,6 +61,7 @@ struct StepMetrics {
   std::map<std::string, double> group_gradient_norms;  // the same by group id
   std::vector<std::pair<std::string, SeedMetrics>> seeds;  // growing ones by id, in order of birth
   double loss_scale = 1;                                   // now
+  std::map<std::string, double> seed_loss_scales;          // now, of seeds in the shadow, with fp16
 };
 
 struct StepState;
@@ -71,7 +72,9 @@ StepFigures make_step_figures(torch::Device device);
 void sync_group_sums(MetricSums& sums, const std::vector<std::string>& group_ids);
 void append_named(const MetricSums& sums, std::vector<kasmina::NamedTensor>& out);
 
-// Waits for the device, returns the sums of the steps since the last call and resets them.
+// Of the steps since the sums were reset. Waits for the device.
+StepMetrics metrics_so_far(const StepState& state);
+// The same, and resets the sums.
 StepMetrics read_metrics(StepState& state);
 
 }  // namespace esper::step

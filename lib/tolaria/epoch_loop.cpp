@@ -117,6 +117,8 @@ class EpochLoop {
   Measurements measure();
   // In an epoch that is not over; one that would have been undone is saved as it began.
   RunOutcome interrupted();
+  // uncounted: the steps since the last epoch that was counted.
+  RunOutcome interrupted_after(const StepMetrics& uncounted);
   // Whether who reports the error may save the present state.
   bool leaves_good_state(const std::exception& error) const noexcept;
   // Whether the end of the epoch may be interrupted.
@@ -178,14 +180,16 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   if (auto outcome = train(epoch)) return outcome;
   const auto hook_begin = clock.now();
   if (auto outcome = validate(epoch)) return outcome;
-  if (end_epoch(epoch) == EpochEnd::kInterrupted) return end_.interrupted();
+  if (end_epoch(epoch) == EpochEnd::kInterrupted) {
+    return interrupted_after(epoch.measured.undone.empty() ? epoch.metrics : StepMetrics());
+  }
   const double hook_ms = base::milliseconds(clock.now() - hook_begin);
   save_if_due(run_, epoch);
   safety_.check_times(epoch.trained.train_ms, hook_ms);
   reporter_.report(epoch.results(), {run_.policy.figures(), growth_.figures(), safety_.good_state().figures(),
                                      safety_.emergency_figures(), run_.saver.figures(), hook_ms});
   trainer_.prepare_structures();
-  if (Interrupt::requested() != 0) return end_.interrupted();
+  if (Interrupt::requested() != 0) return interrupted_after({});
   return safety_.halted();
 }
 
@@ -250,8 +254,13 @@ bool EpochLoop::leaves_good_state(const std::exception& error) const noexcept {
 
 RunOutcome EpochLoop::interrupted() {
   const std::string problem = problem_of_state(trainer_, safety_);
-  if (problem.empty() || safety_.restore_good_state()) return end_.interrupted();
-  return end_.interrupted_in_bad_state(problem);
+  if (!problem.empty() && !safety_.restore_good_state()) return end_.interrupted_in_bad_state(problem);
+  return interrupted_after(step::metrics_so_far(run_.model.state));
+}
+
+RunOutcome EpochLoop::interrupted_after(const StepMetrics& uncounted) {
+  reporter_.warn_at_signal(uncounted);
+  return end_.interrupted();
 }
 
 bool EpochLoop::may_be_interrupted() const {

@@ -417,6 +417,11 @@ inline constexpr std::array kTable{
           "the loss scaling of fp16 skipped at least half of an epoch's steps, or of the run's; once in a process",
           "epoch skipped steps skipped_total steps_total scale reason"),
     gauge("tolaria.scaler.scale", "scale", "loss scale of fp16 training"),
+    event(
+        "tolaria.scaler.scale_low",
+        "a loss scale of fp16 fell below 1, where small gradients become zero; once in a process for the network, and "
+        "for each seed that has its own",
+        "epoch scale skipped steps seed_id reason"),
     counter("tolaria.scaler.skipped_steps_total", "count",
             "optimizer steps skipped because the gradient was not finite"),
     event("tolaria.seed_settled", "a seed was unfinished when the run ended, and was kept or removed",

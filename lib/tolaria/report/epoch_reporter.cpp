@@ -7,6 +7,7 @@
 #include "base/ledger/span_log.h"
 #include "kasmina/network/network_seeds.h"
 #include "tolaria/report/ledger_metrics.h"
+#include "tolaria/report/low_scale_warning.h"
 #include "tolaria/report/scaler_warning.h"
 #include "tolaria/report/seed_report.h"
 
@@ -30,12 +31,23 @@ void mark_losses(base::Ledger& ledger, double training, double validation) {
 
 }  // namespace
 
-void EpochReporter::warn_of_scaler(const EpochResults& results) {
-  if (has_warned_of_scaler_) return;
-  auto warning = scaler_warning(model_.settings, progress_, results);
-  if (!warning) return;
-  has_warned_of_scaler_ = true;
+void EpochReporter::warn_of_skips(std::optional<leyline::TelemetryEvent> warning) {
+  if (!warning || std::exchange(has_warned_of_skips_, true)) return;
   outbox_.emit(*std::move(warning));
+}
+
+void EpochReporter::warn_of_low_scales(std::uint32_t epoch, const step::StepMetrics& steps) {
+  for (auto& warning : low_scale_warnings(model_.settings, epoch, steps)) {
+    const auto seed_id = warning.attributes.find("seed_id");
+    const bool is_new = low_scales_.insert(seed_id == warning.attributes.end() ? "" : seed_id->second).second;
+    if (is_new) outbox_.emit(std::move(warning));
+  }
+}
+
+void EpochReporter::warn_at_signal(const step::StepMetrics& uncounted) {
+  const LedgerScope reporting(ledger_, Owner::kTelemetry);
+  warn_of_skips(scaler_warning_at_signal(model_.settings, progress_, uncounted));
+  warn_of_low_scales(progress_.epoch + 1, uncounted);
 }
 
 void EpochReporter::report_seed(const step::StepMetrics& metrics, const leyline::SeedState& seed) {
@@ -60,7 +72,8 @@ void EpochReporter::report(const EpochResults& results, const ComponentFigures& 
   }
   mark_losses(ledger_, results.steps.loss, results.measured.running.loss);
   warn_of_seeds(outbox_, facts_.config.growth.aggregation, progress_.gradient_shares, results.steps, seeds);
-  warn_of_scaler(results);
+  warn_of_skips(scaler_warning(model_.settings, progress_, results));
+  if (results.measured.undone.empty()) warn_of_low_scales(progress_.epoch, results.steps);
   outbox_.move_events_to(packet);
   outbox_.send(std::move(packet));
   for (const auto& seed : seeds) report_seed(results.steps, seed);

@@ -1,6 +1,11 @@
 #pragma once
 // Telemetry of an epoch: one Tolaria packet, and one packet per seed. Training thread.
 
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
 #include "tolaria/report/epoch_metrics.h"
 #include "tolaria/run/outbox.h"
 
@@ -18,12 +23,17 @@ class EpochReporter {
   // Call after the epoch was counted. Includes the pending events, and the ledger's time since it was last included, if
   // that is at least a millisecond.
   void report(const EpochResults& results, const ComponentFigures& figures);
+  // Where a signal ends the run: warns of what the end of an epoch would warn of. uncounted: the steps of an epoch that
+  // was not reported, so far.
+  void warn_at_signal(const step::StepMetrics& uncounted);
   // At the end of run_epochs(): rollbacks and emergencies since the last report, with the pending events; nothing if
   // there were none.
   void report_safety(const RollbackFigures& rollback, const EmergencyFigures& emergency);
 
  private:
-  void warn_of_scaler(const EpochResults& results);
+  // At most once of the skips, and of each scale.
+  void warn_of_skips(std::optional<leyline::TelemetryEvent> warning);
+  void warn_of_low_scales(std::uint32_t epoch, const step::StepMetrics& steps);
   void report_seed(const step::StepMetrics& metrics, const leyline::SeedState& seed);
 
   const RunFacts& facts_;
@@ -33,7 +43,8 @@ class EpochReporter {
   base::Ledger& ledger_;
   RollbackFigures rollback_;    // as last reported
   EmergencyFigures emergency_;  // likewise
-  bool has_warned_of_scaler_ = false;
+  bool has_warned_of_skips_ = false;
+  std::set<std::string> low_scales_;  // that were warned of: the network's as "", those of seeds by id
 };
 
 }  // namespace esper::tolaria

@@ -30,6 +30,18 @@ std::int64_t start_up_skips(const config::GradScalerConfig& scaler) {
 
 bool is_half_or_more(std::int64_t part, std::int64_t whole) { return part > 0 && 2 * part >= whole; }
 
+leyline::TelemetryEvent warning_of(std::uint32_t epoch, const step::StepMetrics& steps, std::int64_t skipped_total,
+                                   std::int64_t steps_total) {
+  return leyline::event("tolaria.scaler.most_steps_skipped"_event, leyline::Level::kWarning,
+                        {{"epoch", std::to_string(epoch)},
+                         {"skipped", std::to_string(steps.nonfinite_steps)},
+                         {"steps", std::to_string(steps.steps)},
+                         {"skipped_total", std::to_string(skipped_total)},
+                         {"steps_total", std::to_string(steps_total)},
+                         {"scale", fmt::format("{}", steps.loss_scale)},
+                         {"reason", kScalerAdvice}});
+}
+
 }  // namespace
 
 std::optional<leyline::TelemetryEvent> scaler_warning(const step::StepSettings& settings, const RunProgress& progress,
@@ -40,14 +52,19 @@ std::optional<leyline::TelemetryEvent> scaler_warning(const step::StepSettings& 
   const bool of_run = is_half_or_more(progress.scaler_skips, progress.step);
   const bool is_start_up = progress.scaler_skips <= start_up_skips(settings.grad_scaler);
   if (results.is_last ? !of_epoch && !of_run : !of_epoch || is_start_up) return {};
-  return leyline::event("tolaria.scaler.most_steps_skipped"_event, leyline::Level::kWarning,
-                        {{"epoch", std::to_string(progress.epoch)},
-                         {"skipped", std::to_string(epoch.nonfinite_steps)},
-                         {"steps", std::to_string(epoch.steps)},
-                         {"skipped_total", std::to_string(progress.scaler_skips)},
-                         {"steps_total", std::to_string(progress.step)},
-                         {"scale", fmt::format("{}", epoch.loss_scale)},
-                         {"reason", kScalerAdvice}});
+  return warning_of(progress.epoch, epoch, progress.scaler_skips, progress.step);
+}
+
+std::optional<leyline::TelemetryEvent> scaler_warning_at_signal(const step::StepSettings& settings,
+                                                                const RunProgress& progress,
+                                                                const step::StepMetrics& uncounted) {
+  if (!settings.scales_loss()) return {};
+  const std::int64_t skipped = uncounted.nonfinite_steps, skipped_total = progress.scaler_skips + skipped;
+  const std::int64_t start_up = start_up_skips(settings.grad_scaler);
+  const bool of_epoch = is_half_or_more(skipped, uncounted.steps) && skipped > start_up;
+  const bool of_run = is_half_or_more(skipped_total, progress.step) && skipped_total > start_up;
+  if (!of_epoch && !of_run) return {};
+  return warning_of(progress.epoch + (uncounted.steps > 0 ? 1 : 0), uncounted, skipped_total, progress.step);
 }
 
 }  // namespace esper::tolaria

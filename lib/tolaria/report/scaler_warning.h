@@ -16,4 +16,10 @@ namespace esper::tolaria {
 std::optional<leyline::TelemetryEvent> scaler_warning(const step::StepSettings& settings, const RunProgress& progress,
                                                       const EpochResults& results);
 
+// Where a signal ends the process, and a resumed one would say it later at best: at least half of the run's steps, or
+// of those of an epoch that is not counted, were skipped, and more than the first skips of a run.
+std::optional<leyline::TelemetryEvent> scaler_warning_at_signal(const step::StepSettings& settings,
+                                                                const RunProgress& progress,
+                                                                const step::StepMetrics& uncounted);
+
 }  // namespace esper::tolaria

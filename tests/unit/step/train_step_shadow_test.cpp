@@ -207,6 +207,8 @@ TEST_CASE("a seed in the shadow whose gradient overflows skips its own step, and
   const auto metrics = step::read_metrics(grown->state);
   CHECK(metrics.nonfinite_steps == 0);
   CHECK(metrics.gradient_norm > 0);
+  CHECK(metrics.loss_scale == 128);
+  CHECK(metrics.seed_loss_scales == std::map<std::string, double>{{seed_id(0), scale / 2}, {seed_id(1), 128}});
 }
 
 TEST_CASE("a step that overflows in the host leaves a seed in the shadow its own") {

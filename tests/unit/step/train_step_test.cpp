@@ -74,6 +74,7 @@ TEST_CASE("loss is the mean over samples and the gradient norm is the global L2 
     }
     expected_norms += std::sqrt(squares);
   }
+  CHECK(metrics_so_far(bench.state).samples == 6);  // and they stay
   const StepMetrics metrics = read_metrics(bench.state);
   CHECK_THAT(metrics.loss, WithinRel((4 * loss_a + 2 * loss_b) / 6, 1e-6));
   CHECK_THAT(metrics.gradient_norm, WithinRel(expected_norms / 2, 1e-6));

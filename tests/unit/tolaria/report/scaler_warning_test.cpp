@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "support/faults/armed_fault.h"
 #include "support/run_fixture.h"
 #include "tolaria/summary.h"
 
@@ -46,6 +47,20 @@ std::optional<leyline::TelemetryEvent> warning_of(const Case& c) {
 }
 
 bool warns(const Case& c) { return warning_of(c).has_value(); }
+
+// steps, skipped: of an epoch that is not counted; so_far, of: of the run, with them.
+std::optional<leyline::TelemetryEvent> warning_at_signal(const Case& c) {
+  step::StepSettings settings;
+  settings.compute_type = c.type;
+  tolaria::RunProgress progress;
+  progress.epoch = 2;
+  progress.scaler_skips = c.so_far - c.skipped;
+  progress.step = c.of;
+  step::StepMetrics steps;
+  steps.steps = c.steps;
+  steps.nonfinite_steps = c.skipped;
+  return tolaria::scaler_warning_at_signal(settings, progress, steps);
+}
 
 // The scale grows after each step that does not overflow, far beyond what fp16 holds: four steps of each epoch's six
 // are skipped on its way down.
@@ -91,6 +106,47 @@ TEST_CASE(
   CHECK(warns({.steps = 41, .skipped = 41, .so_far = 41, .init_scale = 1e12, .backoff_factor = 0.9999}));
 }
 
+TEST_CASE(
+    "where a signal ends the process, most steps of the epoch so far or of the run are a warning, once start-up is "
+    "over") {
+  const auto warning = warning_at_signal({.steps = 30, .skipped = 17, .so_far = 17});
+  REQUIRE(warning);
+  CHECK(warning->level == leyline::Level::kWarning);
+  CHECK(warning->attributes.at("epoch") == "3");
+  CHECK(warning->attributes.at("skipped") == "17");
+  CHECK(warning->attributes.at("steps") == "30");
+  CHECK(warning->attributes.at("skipped_total") == "17");
+  CHECK(warning->attributes.at("steps_total") == "1000");
+  CHECK_FALSE(warning_at_signal({.steps = 30, .skipped = 16, .so_far = 16, .of = 30}));
+  CHECK_FALSE(warning_at_signal({.steps = 1, .skipped = 1, .so_far = 40}));
+  CHECK_FALSE(warning_at_signal({.steps = 36, .skipped = 17, .so_far = 17}));
+  CHECK_FALSE(warning_at_signal({.steps = 30, .skipped = 30, .so_far = 30, .type = torch::kFloat}));
+  const auto between_epochs = warning_at_signal({.so_far = 500});
+  REQUIRE(between_epochs);
+  CHECK(between_epochs->attributes.at("epoch") == "2");
+  CHECK_FALSE(warning_at_signal({.so_far = 499}));
+}
+
+TEST_CASE("a run that a signal ends within an epoch warns of its skipped steps, and is resumed with the same bits") {
+  const auto config = overflowing();
+  const auto image = [&] {
+    const ArmedFault signal("tolaria.training.term", 5);
+    SmallRun it(config);
+    REQUIRE(it.go().kind == tolaria::RunOutcome::Kind::kInterrupted);
+    const auto warnings = it.events("tolaria.scaler.most_steps_skipped");
+    REQUIRE(warnings.size() == 1);
+    CHECK(warnings[0].attributes.at("epoch") == "1");
+    CHECK(warnings[0].attributes.at("steps") == "5");
+    CHECK(warnings[0].attributes.at("steps_total") == "5");
+    return newest_checkpoint(it);
+  }();
+  SmallRun whole(config), resumed(config, quiet(), image);
+  REQUIRE(whole.go().kind == tolaria::RunOutcome::Kind::kDone);
+  REQUIRE(resumed.go().kind == tolaria::RunOutcome::Kind::kDone);
+  CHECK(differing(whole.bits(), resumed.bits()).empty());
+  CHECK(resumed.progress.scaler_skips == whole.progress.scaler_skips);
+}
+
 TEST_CASE("a run warns once of epochs whose steps are mostly skipped; its summary and a resumed run have their count") {
   auto config = overflowing();
   SmallRun it(config);
@@ -119,6 +175,10 @@ TEST_CASE("fp16 that learns is no warning, and fp32 has no count") {
   SmallRun it(config);
   REQUIRE(it.go().kind == tolaria::RunOutcome::Kind::kDone);
   CHECK(it.events("tolaria.scaler.most_steps_skipped").empty());
+  const ArmedFault signal("tolaria.training.term", 5);
+  SmallRun stopped(config);
+  REQUIRE(stopped.go().kind == tolaria::RunOutcome::Kind::kInterrupted);
+  CHECK(stopped.events("tolaria.scaler.most_steps_skipped").empty());
 }
 
 }  // namespace esper::test::scaler_warning_test
