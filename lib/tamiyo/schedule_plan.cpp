@@ -75,7 +75,8 @@ std::vector<Germination> SchedulePlan::next(std::uint32_t previous_epoch, const 
     if (line.epoch <= previous_epoch || !check_slot(line.what, slots)) continue;
     if (due != 0 && line.epoch != due) break;
     due = line.epoch;
-    all.push_back(line.what);
+    const bool is_taken = std::ranges::find(all, line.what.slot, &Germination::slot) != all.end();
+    if (!is_taken) all.push_back(line.what);
   }
   return all;
 }

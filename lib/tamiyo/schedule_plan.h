@@ -21,7 +21,7 @@ class SchedulePlan {
   SchedulePlan(const std::vector<config::Entry<config::ScheduledGermination>>& lines, int epochs);
 
   PlanAnswers after(const Moment& moment) const;
-  // The lines of the next epoch that has one, and that these slots allow, were they free.
+  // The lines of the next epoch that has one, and that these slots allow, were they free; one for each slot.
   std::vector<Germination> next(std::uint32_t previous_epoch, const std::vector<leyline::SlotState>& slots) const;
 
  private:

@@ -1,8 +1,8 @@
 #include "tolaria/growth/network_changes.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -33,12 +33,17 @@ bool germinates(const leyline::AdaptationCommand& command) {
   return command.seed_operation && command.seed_operation->operation == leyline::SeedOperation::kGerminate;
 }
 
-// It starts the seed that the same decision germinates in one of these slots. Its germination was rejected, and one
-// warning says so.
-bool starts_at(const leyline::AdaptationCommand& command, const std::set<std::string>& slots) {
-  return command.target_seed_id.empty() && command.seed_operation &&
-         command.seed_operation->operation == leyline::SeedOperation::kStartTraining &&
-         slots.contains(command.seed_operation->slot);
+// The slots that the decision named in a germination so far; false where all of them were rejected.
+using Germinated = std::map<std::string, bool>;
+
+// It starts the seed that the same decision germinates in a slot. All germinations there were rejected, and their
+// warnings say so.
+bool lacks_its_seed(const leyline::AdaptationCommand& command, const Germinated& germinated) {
+  const bool starts_by_slot = command.target_seed_id.empty() && command.seed_operation &&
+                              command.seed_operation->operation == leyline::SeedOperation::kStartTraining;
+  if (!starts_by_slot) return false;
+  const auto slot = germinated.find(command.seed_operation->slot);
+  return slot != germinated.end() && !slot->second;
 }
 
 bool wants_control(const Evaluation& evaluation, const leyline::AdaptationCommand& command, std::uint64_t now_ns) {
@@ -94,9 +99,9 @@ void NetworkChanges::keep(RunProgress& progress, const std::vector<LifecycleEven
 
 EpochEnd NetworkChanges::apply(RunProgress& progress, const leyline::Decision& decision) {
   const base::Clock& clock = evaluation_.facts.clock;
-  std::set<std::string> without_seed;  // slots that should have a seed now
+  Germinated germinated;
   for (const auto& command : decision.commands) {
-    if (starts_at(command, without_seed)) {
+    if (lacks_its_seed(command, germinated)) {
       policy_.report_rejection(command.command_id);
       continue;
     }
@@ -108,7 +113,7 @@ EpochEnd NetworkChanges::apply(RunProgress& progress, const leyline::Decision& d
       if (control->end == TrainedControl::End::kInterrupted) return EpochEnd::kInterrupted;
       if (control->end == TrainedControl::End::kRejected) {
         reject(command, control->rejection, cause);
-        without_seed.insert(command.seed_operation->slot);
+        germinated.try_emplace(command.seed_operation->slot, false);
         continue;
       }
     }
@@ -117,7 +122,7 @@ EpochEnd NetworkChanges::apply(RunProgress& progress, const leyline::Decision& d
     if (done.structure_changed) ++optimizer_rebuilds_;
     log_.report(done.events, done.change, {cause.decision, milliseconds(clock.now() - begin)});
     const bool is_rejected = report_rejection(command, done.events);
-    if (is_rejected && germinates(command)) without_seed.insert(command.seed_operation->slot);
+    if (germinates(command)) germinated[command.seed_operation->slot] |= !is_rejected;
     if (control) keep(progress, done.events, *std::move(control));
   }
   return EpochEnd::kComplete;

@@ -72,5 +72,13 @@ TEST_CASE("what comes next is all that one epoch's lines germinate at free slots
   CHECK(texts(at_once.after({4, 5, slots, 4})) == Texts{"r0c1=b*2", "r0c0=a"});
 }
 
+TEST_CASE("of two lines of one epoch for one slot the first is what comes next, as it is when they are due") {
+  const auto slots = free_slots(2, {"a", "b"});
+  const SchedulePlan plan({"5:r0c0=a", "5:r0c0=b", "5:r0c1=b"}, 10);
+  CHECK(plan.next(0, slots) == std::vector<Germination>{{"r0c0", "a"}, {"r0c1", "b"}});
+  CHECK(texts(plan.after({4, 5, slots, 4})) ==
+        Texts{"r0c0=a", "missed: \"5:r0c0=b\" is due, but r0c0 was just taken; it is not tried again", "r0c1=b"});
+}
+
 }  // namespace
 }  // namespace esper::tamiyo::schedule_plan_test

@@ -86,6 +86,24 @@ TEST_CASE("a start of a seed at a slot where nothing was to germinate is rejecte
   CHECK(run.changes.optimizer_rebuilds() == 0);
 }
 
+TEST_CASE(
+    "of two germinations at one slot the first that can be carried out is, and the start of a seed there is its") {
+  Between run;
+  SECTION("the second is rejected") {
+    run.apply({germinate_at("a", run.slots[0]), germinate_at("b", run.slots[0]), start_at("c", run.slots[0])});
+    CHECK(run.reported("command_rejected", "code") == Texts{"slot_occupied"});
+  }
+  SECTION("the first is rejected") {
+    run.apply({leyline::germination("b", run.slots[0].slot, "no_such_blueprint"), germinate_at("a", run.slots[0]),
+               start_at("c", run.slots[0])});
+    CHECK(run.reported("command_rejected", "code") == Texts{"unknown_blueprint"});
+  }
+  CHECK(run.reported("command_rejected", "command_id") == Texts{"b"});
+  CHECK(run.reported("seed_grafted", "slot") == Texts{run.slots[0].slot});
+  CHECK(run.reported("seed_stage", "to") == Texts{"GERMINATED", "TRAINING"});
+  CHECK(run.it.model->network.state().structure.seeds_born == 1);
+}
+
 TEST_CASE("the policy's service observes no command that was not carried out, whoever dropped it") {
   auto config = with_evidence(config::Evidence::kAblation);
   config.growth.max_seeds = 1;
