@@ -23,13 +23,13 @@ using base::FileSystem;
 using base::PathKind;
 using nlohmann::json;
 
-RefusedCheckpoint set_aside(FileSystem& files, const std::string& path, const std::string& problem,
-                            const std::string& ending) {
+RefusedCheckpoint set_aside(FileSystem& files, RefusedCheckpoint refused, const std::string& ending) {
   try {
-    return {storage::quarantine(files, path, ending), problem};
+    refused.path = storage::quarantine(files, refused.path, ending);
   } catch (const base::IoError& error) {  // a reader's right, or a writer that deleted it just now
-    return {path, fmt::format("{}; it could not be renamed to {}: {}", problem, ending, error.what())};
+    refused.reason += fmt::format("; it could not be renamed to {}: {}", ending, error.what());
   }
+  return refused;
 }
 
 bool is_segment(std::string_view text) { return history::read_segment(text).has_value(); }
@@ -209,20 +209,18 @@ std::string restore_newest(FileSystem& files, const std::string& folder,
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
     const auto image = read_checkpoint(files, entry->path);
     if (!image) {
+      const RefusedCheckpoint unread{entry->path, image.error().problem, entry->step};
       const bool damaged = image.error().fault == storage::Fault::kDamaged;
-      refused.push_back(damaged ? set_aside(files, entry->path, image.error().problem, storage::kDamagedEnding)
-                                : RefusedCheckpoint{entry->path, image.error().problem});
+      refused.push_back(damaged ? set_aside(files, unread, storage::kDamagedEnding) : unread);
       continue;
     }
     const auto accepted = accept(*image);
     if (accepted) {
       // The run will publish under these names itself.
-      for (const auto& passed : passed_over) {
-        refused.push_back(set_aside(files, passed.path, passed.reason, storage::kUnreadableEnding));
-      }
+      for (const auto& passed : passed_over) refused.push_back(set_aside(files, passed, storage::kUnreadableEnding));
       return entry->path;
     }
-    passed_over.push_back({entry->path, accepted.error()});
+    passed_over.push_back({entry->path, accepted.error(), entry->step, true});
   }
   refused.insert(refused.end(), passed_over.begin(), passed_over.end());
   return {};

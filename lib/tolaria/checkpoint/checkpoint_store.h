@@ -2,6 +2,7 @@
 // The checkpoints of one run: publishes them, records them in the journal, deletes superseded ones, and finds the
 // newest valid one. Appends to the run's other records in order with that. One thread at a time.
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ using history::list_checkpoints;
 
 struct RefusedCheckpoint {
   std::string path, reason;
+  std::int64_t step = 0;  // by its name
+  bool was_read = false;  // whole, and does not match
 };
 
 class CheckpointStore {

@@ -93,8 +93,9 @@ void report_missing_classes(const Run& run) {
 
 void report_start(const Run& run, const RunStart& start) {
   const bool resumed = start.kind == RunStart::Kind::kResumed;
-  for (const auto& [path, reason] : start.refused) {
-    run.outbox.emit(event("tolaria.checkpoint_refused"_event, Level::kWarning, {{"path", path}, {"reason", reason}}));
+  for (const auto& refused : start.refused) {
+    run.outbox.emit(event("tolaria.checkpoint_refused"_event, Level::kWarning,
+                          {{"path", refused.path}, {"reason", refused.reason}}));
   }
   run.outbox.emit(resumed ? resumed_event(run, start) : started_event(run, start));
   if (run.facts.skipped_samples > 0) {

@@ -57,7 +57,7 @@ base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& targ
 
 [[noreturn]] void fail_with_reasons(const std::string& run, const std::vector<RefusedCheckpoint>& refused) {
   std::string reasons;
-  for (const auto& [path, reason] : refused) reasons += fmt::format("\n  {}: {}", path, reason);
+  for (const auto& checkpoint : refused) reasons += fmt::format("\n  {}: {}", checkpoint.path, checkpoint.reason);
   fail(
       fmt::format("no checkpoint of {} can be used:{}\nRepair one of them (permissions, the disk, its data, a newer "
                   "version of esper) and resume again; or start a new run: esper train --config {}/config.yaml",
@@ -69,37 +69,47 @@ bool went_back_to_its_beginning(base::FileSystem& files, const std::string& jour
   std::set<std::int64_t> saved;  // steps
   bool went_back = false;
   storage::scan_journal(files, journal_path, [&](std::string_view text) {
-    if (text.find(R"("checkpoint")") == std::string_view::npos && text.find(R"("reaction")") == std::string_view::npos)
-      return;
+    const auto names = [&](std::string_view what) { return text.find(what) != std::string_view::npos; };
+    if (!names(R"("checkpoint")") && !names(R"("segment")") && !names(R"("reaction")")) return;
     const auto record = nlohmann::json::parse(text, nullptr, false);
     if (!record.is_object() || !record.contains("step") || !record["step"].is_number_integer()) return;
     const auto step = record["step"].get<std::int64_t>();
-    if (record.value("what", nlohmann::json()) == "checkpoint") saved.insert(step);
-    if (record.value("what", nlohmann::json()) != "reaction") return;
+    const auto what = record.value("what", nlohmann::json());
+    if (what == "checkpoint" || what == "segment") saved.insert(step);  // a segment begins at a checkpoint
+    if (what != "reaction") return;
     saved.erase(saved.upper_bound(step), saved.end());
     went_back = true;
   });
   return went_back && saved.empty();
 }
 
-// A fork that was interrupted before its checkpoint existed would start from nothing; and training from step 0 in the
-// folder of a run with progress would replace that run.
-void reject_restart(base::FileSystem& files, const std::string& run) {
+// A fork that was interrupted before its checkpoint existed would start from nothing.
+void reject_fork(base::FileSystem& files, const std::string& run) {
   const auto journal = history::read_journal(files, run);
   for (const auto& record : journal.history.records()) {
     if (record.what != "forked") continue;
     fail(fmt::format("{} was forked from {}, but its checkpoint is missing; fork again", run, record.parent));
   }
-  if (went_back_to_its_beginning(files, run + "/journal")) return;
-  if (const auto why = lost_checkpoints(files, run); !why.empty()) fail(why);
 }
 
-// A run that goes back to its beginning: true if there are checkpoints, all from after it.
-bool set_aside_later(base::FileSystem& files, const std::vector<RefusedCheckpoint>& refused) {
-  const auto is_later = [](const RefusedCheckpoint& checkpoint) { return checkpoint.reason == kWentBack; };
-  if (refused.empty() || !std::ranges::all_of(refused, is_later)) return false;
-  for (const auto& checkpoint : refused) storage::quarantine(files, checkpoint.path, storage::kUnreadableEnding);
-  return true;
+// Training from step 0 in the folder of a run with progress would replace that run. So a run starts there if it had no
+// checkpoint, or went back to before all that it has; one that cannot be read counts by the step of its name. These
+// make room.
+void require_beginning(base::FileSystem& files, const std::string& run, std::optional<std::int64_t> newest_step,
+                       std::vector<RefusedCheckpoint>& refused) {
+  const bool went_back = went_back_to_its_beginning(files, run + "/journal");
+  const auto is_later = [&](const RefusedCheckpoint& checkpoint) {
+    if (checkpoint.was_read) return checkpoint.reason == kWentBack;
+    return newest_step ? checkpoint.step > *newest_step : went_back;
+  };
+  if (!std::ranges::all_of(refused, is_later)) fail_with_reasons(run, refused);
+  reject_fork(files, run);
+  if (refused.empty() && !went_back) {
+    if (const auto why = lost_checkpoints(files, run); !why.empty()) fail(why);
+  }
+  for (auto& checkpoint : refused) {
+    if (checkpoint.was_read) checkpoint.path = storage::quarantine(files, checkpoint.path, storage::kUnreadableEnding);
+  }
 }
 
 // Those that are not in the checkpoint: it was saved before them.
@@ -129,11 +139,10 @@ ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, c
     return loaded;
   };
   point.checkpoint = restore_newest(files, run + "/checkpoints", accept, point.refused);
-  if (point.checkpoint.empty() && !set_aside_later(files, point.refused)) {
-    if (!point.refused.empty()) fail_with_reasons(run, point.refused);
-    reject_restart(files, run);
+  if (point.checkpoint.empty()) {
+    require_beginning(files, run, target.newest_step, point.refused);
+    journalled = read_reactions(files, journal_path, 0);
   }
-  if (point.checkpoint.empty()) journalled = read_reactions(files, journal_path, 0);
   add_reactions(journalled, point.progress);
   add_reactions(target.reactions, point.progress);
   if (!doubt.empty()) point.unchecked = why_unchecked(point.checkpoint, journal, doubt);
