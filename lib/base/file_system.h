@@ -141,7 +141,8 @@ class File {
   void truncate(std::uint64_t bytes) { file_system_->truncate_handle(handle_, bytes); }
   // Begins to write to the disk what sync() would wait for: for several files first this of each, then sync() of each.
   void start_sync() { file_system_->start_sync_handle(handle_); }
-  // Returns when contents and length are on the disk.
+  // Returns when contents and length are on the disk. After a failure what was written since the last success may be
+  // lost, also where a later sync() succeeds: only what is written again is synced then.
   void sync() { file_system_->sync_handle(handle_); }
   // Only needed to learn of a failure; the scope closes too.
   void close() {

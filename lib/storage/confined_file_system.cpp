@@ -72,7 +72,7 @@ PathKind ConfinedFileSystem::kind_of(const std::string& path) {
 void ConfinedFileSystem::sync_folder(const std::string& path) {
   if (!is_below(path)) return real_file_system().sync_folder(path);
   const auto folder = beneath_.open_folder(path);
-  if (retried([&] { return ::fsync(folder.number()); }) < 0) throw IoError("sync folder", path, errno);
+  if (::fsync(folder.number()) < 0) throw IoError("sync folder", path, errno);
 }
 
 std::uint64_t ConfinedFileSystem::free_bytes(const std::string& path) {

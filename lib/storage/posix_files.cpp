@@ -113,7 +113,7 @@ void PosixFiles::start_sync_handle(int handle) {
 
 // fdatasync writes the length too; what it leaves out is the time of the last change.
 void PosixFiles::sync_handle(int handle) {
-  if (retried([&] { return ::fdatasync(handle); }) < 0) fail("sync", handle);
+  if (::fdatasync(handle) < 0) fail("sync", handle);
 }
 
 // Not retried: Linux frees the descriptor even when close is interrupted.

@@ -5,7 +5,8 @@
 
 namespace esper::storage {
 
-// The result of a call that says -1 and sets errno, repeated while a signal interrupts it.
+// The result of a call that says -1 and sets errno, repeated while a signal interrupts it. Not for fsync(2): what
+// failed to reach the disk is clean for the kernel, so a second call could succeed without it.
 template <class Call>
 auto retried(Call call) {
   auto result = call();

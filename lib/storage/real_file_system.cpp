@@ -63,7 +63,7 @@ class RealFileSystem final : public PosixFiles {
   void sync_folder(const std::string& path) override {
     const int handle = retried([&] { return ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
     if (handle < 0) fail("open folder", path);
-    const int error_number = retried([&] { return ::fsync(handle); }) < 0 ? errno : 0;
+    const int error_number = ::fsync(handle) < 0 ? errno : 0;
     ::close(handle);
     if (error_number != 0) throw IoError("sync folder", path, error_number);
   }

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "history/growth/decision_log.h"
 #include "storage/bytes.h"
@@ -16,7 +17,20 @@ void DecisionFile::open() {
   std::array last{std::byte('\n')};
   if (bytes_ > 0) files_->open(path_, base::OpenMode::kRead).read_at(bytes_ - 1, last);
   is_torn_ = last[0] != std::byte('\n');
+  if (!synced_bytes_) synced_bytes_ = bytes_;
   file_ = std::move(file);
+}
+
+void DecisionFile::write_again() {
+  std::vector<std::byte> rest(bytes_ - *synced_bytes_);
+  rest.resize(files_->open(path_, base::OpenMode::kRead).read_at(*synced_bytes_, rest));
+  try {
+    file_->truncate(*synced_bytes_);
+    file_->write(rest);
+  } catch (const base::IoError&) {
+    file_.reset();
+    throw;
+  }
 }
 
 void DecisionFile::append(const leyline::DecisionLine& record) {
@@ -41,7 +55,11 @@ void DecisionFile::append(const leyline::DecisionLine& record) {
 void DecisionFile::sync() {
   if (!is_dirty_) return;
   if (!file_) open();
+  if (failed_to_sync_) write_again();
+  failed_to_sync_ = true;
   file_->sync();
+  failed_to_sync_ = false;
+  synced_bytes_ = bytes_;
   files_->sync_folder(storage::parent_of(path_));
   is_dirty_ = false;
 }

@@ -19,19 +19,21 @@ class DecisionFile {
   // A line that an earlier process, or an earlier failure, left unfinished is ended first. Throws IoError, EFBIG where
   // the file or the line would exceed its limit (history/growth/decision_log.h); the caller may go on.
   void append(const leyline::DecisionLine& record);
-  // Returns when what was appended is on the disk. Throws IoError; the next call tries again, which cannot bring back
-  // what a kernel dropped that had reported the failure.
+  // Returns when what was appended is on the disk. Throws IoError; the next call writes it again.
   void sync();
 
  private:
   void open();
+  void write_again();
 
   base::FileSystem* files_;
   std::string path_;
   std::optional<base::File> file_;
   std::uint64_t bytes_ = 0;
-  bool is_torn_ = false;   // the file ends within a line
-  bool is_dirty_ = false;  // something is not on the disk yet
+  std::optional<std::uint64_t> synced_bytes_;  // of the file's beginning; nothing before it was opened
+  bool is_torn_ = false;                       // the file ends within a line
+  bool is_dirty_ = false;                      // something is not on the disk yet
+  bool failed_to_sync_ = false;                // the rest of the file
 };
 
 }  // namespace esper::tolaria

@@ -230,7 +230,10 @@ int FaultyFileSystem::open_handle(const std::string& path, OpenMode mode) {
   count_call("open", path);
   if (mode == OpenMode::kRead && !find(path)) throw IoError("open", path, ENOENT);
   auto node = open_node(path, "open");
-  if (mode == OpenMode::kReplace) node->data.clear();
+  if (mode == OpenMode::kReplace) {
+    node->data.clear();
+    node->dropped_pages.clear();
+  }
   return add_handle(std::move(node), path, mode);
 }
 
@@ -254,6 +257,7 @@ std::size_t FaultyFileSystem::write_some(int number, std::span<const std::byte> 
     if (data.size() < position + count) data.resize(position + count, '\0');
     const auto text = storage::text_of(bytes.first(count));
     std::copy(text.begin(), text.end(), data.begin() + static_cast<std::ptrdiff_t>(position));
+    change_pages(*handle.node, position, position + count);
     handle.position = position + count;
   };
   try {
@@ -292,7 +296,9 @@ void FaultyFileSystem::truncate_handle(int number, std::uint64_t bytes) {
   const std::lock_guard guard(mutex_);
   auto& handle = at(number);
   count_call("truncate", handle.path);
-  handle.node->data.resize(bytes, '\0');
+  auto& data = handle.node->data;
+  change_pages(*handle.node, std::min<std::size_t>(bytes, data.size()), std::max<std::size_t>(bytes, data.size()));
+  data.resize(bytes, '\0');
 }
 
 // Nothing is durable by it.
@@ -304,8 +310,13 @@ void FaultyFileSystem::start_sync_handle(int number) {
 void FaultyFileSystem::sync_handle(int number) {
   const std::lock_guard guard(mutex_);
   auto& handle = at(number);
-  count_call("sync", handle.path);
-  handle.node->durable_data = handle.node->data;
+  try {
+    count_call("sync", handle.path);
+  } catch (const IoError&) {
+    drop_unsynced_pages(*handle.node);
+    throw;
+  }
+  handle.node->durable_data = synced(*handle.node);
 }
 
 void FaultyFileSystem::close_handle(int number) {

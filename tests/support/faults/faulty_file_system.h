@@ -1,7 +1,8 @@
 #pragma once
 // A file system in memory that fails on demand: the n-th call, no space left, short writes, a process that is killed,
 // and a power loss that takes everything not synced. Contents and folder entries are made durable separately, as POSIX
-// has it. Every call of the interface counts as one. Any thread.
+// has it. After a sync of a file that failed, later ones leave out what it did not write, as Linux has it. Every call
+// of the interface counts as one. Any thread.
 
 #include <atomic>
 #include <chrono>

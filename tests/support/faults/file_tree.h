@@ -6,7 +6,9 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,7 @@ struct FileNode {
   bool is_folder = false;
   bool locked = false;
   std::string data, durable_data;
+  std::set<std::size_t> dropped_pages;  // of `data`: not on the disk, and no sync writes them unless they change
   FileEntries entries, durable_entries;
 };
 
@@ -94,11 +97,41 @@ inline std::string with_zeros(const std::string& durable, const std::string& cur
   return result;
 }
 
+inline constexpr std::size_t kPageBytes = 4096;
+
+// A sync that fails: what it did not write counts as written.
+inline void drop_unsynced_pages(FileNode& node) {
+  const auto page_of = [](std::string_view text, std::size_t begin) {
+    return text.substr(std::min(begin, text.size()), kPageBytes);
+  };
+  for (std::size_t begin = 0; begin < node.data.size(); begin += kPageBytes) {
+    if (page_of(node.data, begin) != page_of(node.durable_data, begin)) node.dropped_pages.insert(begin / kPageBytes);
+  }
+}
+
+// These bytes change, so the pages that they are in are written by the next sync.
+inline void change_pages(FileNode& node, std::size_t begin, std::size_t end) {
+  node.dropped_pages.erase(node.dropped_pages.lower_bound(begin / kPageBytes),
+                           node.dropped_pages.lower_bound((end + kPageBytes - 1) / kPageBytes));
+}
+
+inline std::string synced(const FileNode& node) {
+  std::string result = node.data;
+  for (const auto page : node.dropped_pages) {
+    const auto end = std::min((page + 1) * kPageBytes, result.size());
+    for (auto i = page * kPageBytes; i < end; ++i) {
+      result[i] = i < node.durable_data.size() ? node.durable_data[i] : '\0';
+    }
+  }
+  return result;
+}
+
 // Makes node and all that is durably in it what a power loss leaves of them.
 inline void recover(FileNode& node, PowerLoss what, std::mt19937_64& random) {
   if (what == PowerLoss::kKeepEntries) node.durable_data = with_zeros(node.durable_data, node.data);
   if (what == PowerLoss::kReorder) node.durable_data = torn(node.durable_data, node.data, random);
   node.data = node.durable_data;
+  node.dropped_pages.clear();
   node.entries = node.durable_entries;
   for (auto& [name, child] : node.entries) recover(*child, what, random);
 }

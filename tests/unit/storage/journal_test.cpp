@@ -108,6 +108,8 @@ TEST_CASE("a writer goes on after a failed append, and leaves no trace of it") {
     expected.push_back("five");
     INFO("call " << n);
     CHECK(read_all(files) == expected);
+    files.lose_power(PowerLoss::kDropAll);
+    CHECK(read_all(files) == expected);
     if (!happened) break;
   }
 }

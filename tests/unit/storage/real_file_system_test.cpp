@@ -11,7 +11,9 @@
 #include <thread>
 
 #include "storage/bytes.h"
+#include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
+#include "support/faults/interrupted_sync.h"
 #include "support/temporary_folder.h"
 
 namespace esper::test::real_file_system_test {
@@ -140,6 +142,22 @@ TEST_CASE("a full device is told apart from other failures") {
   } catch (const IoError& error) {
     CHECK(error.out_of_space());
     CHECK(std::string(error.what()).find("/dev/full") != std::string::npos);
+  }
+}
+
+TEST_CASE(
+    "a sync that a signal interrupts has failed: a second one could succeed without what the first had to write") {
+  TemporaryFolder folder;
+  ConfinedFileSystem confined(folder.path(), Owner::kThisUser);
+  for (base::FileSystem* files : {&real_file_system(), static_cast<base::FileSystem*>(&confined)}) {
+    ensure_folder(*files, folder / "inner");
+    auto file = files->open(folder / "inner/file", OpenMode::kAppend);
+    file.write(bytes_of("x"));
+    interrupt_next_sync();
+    CHECK(error_number_of([&] { file.sync(); }) == EINTR);
+    interrupt_next_sync();
+    CHECK(error_number_of([&] { files->sync_folder(folder / "inner"); }) == EINTR);
+    CHECK(error_number_of([&] { file.sync(); }) == 0);
   }
 }
 
