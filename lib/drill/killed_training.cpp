@@ -24,6 +24,7 @@ using Clock = TrainingProcess::Clock;
 constexpr std::uint64_t kMostOutput = 16u << 20;
 constexpr std::size_t kShownOutput = 1000;
 constexpr int kMostOtherKills = 5;
+constexpr std::chrono::seconds kKilledWithin(60);
 
 // What the last process that failed said: "esper: REASON", else its last line.
 std::string end_of_output(const std::string& output) {
@@ -95,7 +96,12 @@ KilledTraining train_with_kills(const TrainingPlan& plan, const std::string& run
       return training;
     }
     process.send(SIGKILL);
-    process.wait_until(Clock::time_point::max());
+    if (!process.wait_until(Clock::now() + kKilledWithin)) {
+      throw Error(ExitCode::kResources,
+                  fmt::format("a training that was killed is still there after {} s: it waits for a disk or a device "
+                              "that does not answer",
+                              kKilledWithin.count()));
+    }
     const std::string began_with = std::exchange(newest, newest_in(run));
     training.kills.push_back(
         {lives.count(), newest, newest != began_with && !newest.empty() && newest != schedule.last_checkpoint});

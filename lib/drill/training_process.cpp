@@ -13,6 +13,7 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/text/child_process.h"
+#include "base/text/line_channel.h"
 #include "drill/stop.h"
 
 extern char** environ;
@@ -24,6 +25,7 @@ using base::Error;
 using base::ExitCode;
 
 constexpr auto kLookAgain = std::chrono::milliseconds(2);
+constexpr auto kLongestKill = std::chrono::seconds(10);
 
 std::vector<std::string> environment_with(const std::vector<std::string>& additions) {
   std::vector<std::string> all = additions;
@@ -63,10 +65,7 @@ TrainingProcess::TrainingProcess(const std::vector<std::string>& command, const 
 }
 
 TrainingProcess::~TrainingProcess() {
-  if (process_ < 0) return;
-  ::kill(-process_, SIGKILL);
-  while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  if (process_ >= 0) base::end_group(process_, kLongestKill);
 }
 
 std::optional<ProcessEnd> TrainingProcess::wait_until(Clock::time_point deadline) {

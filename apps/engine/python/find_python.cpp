@@ -13,12 +13,13 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/text/child_process.h"
 #include "engine/python/python_start.h"
 
 namespace esper::engine {
 namespace {
 
-constexpr std::chrono::seconds kPythonDeadline{10};
+constexpr std::chrono::seconds kPythonDeadline{10}, kPythonEnd{5};
 constexpr char kProbe[] =
     "import importlib.util, platform; print(platform.python_version(), int(importlib.util.find_spec('torch') is not "
     "None))";
@@ -58,19 +59,19 @@ std::optional<std::string> output_of(const std::string& program) {
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd waiting{ends[0], POLLIN, 0};
     char block[256];
-    if (left.count() <= 0 || poll(&waiting, 1, static_cast<int>(left.count())) <= 0) {
-      kill(child, SIGKILL);
-      break;
-    }
+    if (left.count() <= 0 || poll(&waiting, 1, static_cast<int>(left.count())) <= 0) break;
     const ssize_t got = read(ends[0], block, sizeof block);
     if (got <= 0) break;
     text.append(block, static_cast<std::size_t>(got));
   }
   close(ends[0]);
   if (failure != 0) return std::nullopt;
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? std::optional(text) : std::nullopt;
+  if (const auto status = base::await_child(child, deadline - std::chrono::steady_clock::now())) {
+    return WIFEXITED(*status) && WEXITSTATUS(*status) == 0 ? std::optional(text) : std::nullopt;
+  }
+  kill(child, SIGKILL);
+  base::await_child(child, kPythonEnd);
+  return std::nullopt;
 }
 
 }  // namespace

@@ -60,19 +60,6 @@ bool is_ready(int pipe) {
   return ::read(pipe, said.data(), said.size()) > 0;
 }
 
-// How a child process ended; nothing: it runs. A process that has closed its files is about to end.
-std::optional<int> end_of_child(pid_t child) {
-  const auto deadline = std::chrono::steady_clock::now() + kEndTime;
-  int status = 0;
-  while (true) {
-    const pid_t ended = ::waitpid(child, &status, WNOHANG);
-    if (ended == child) return status;
-    if (ended < 0 && errno != EINTR) return std::nullopt;
-    if (std::chrono::steady_clock::now() > deadline) return std::nullopt;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-}
-
 off_t size_of(const base::Descriptor& file) {
   struct stat found{};
   return ::fstat(file.number(), &found) == 0 ? found.st_size : 0;
@@ -136,7 +123,7 @@ StartedDaemon start_daemon(const std::string& state_dir) {
     base::standard_error().write(fmt::format("esper: started a daemon for {}\n", base::printable_line(state_dir)));
     return {.is_ready = true};
   }
-  const auto status = end_of_child(child);
+  const auto status = base::await_child(child, kEndTime);  // one that has closed its files is about to end
   if (!status) return {};
   auto reason = not_started(state_dir, *status, words_from(log, log_begin));
   if (!is_try_again(*status)) throw reason;

@@ -3,15 +3,19 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <linux/close_range.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <system_error>
 
+#include "base/clock.h"
 #include "base/descriptor.h"
 
 extern char** environ;
@@ -21,6 +25,7 @@ namespace {
 
 constexpr int kFirstFree = 10;     // above the child's own numbers
 constexpr int kCannotStart = 127;  // as shells have it
+constexpr Duration kLongestEnd = std::chrono::seconds(5);
 
 [[noreturn]] void fail(int error, const std::string& what) {
   throw std::system_error(error, std::generic_category(), what);
@@ -91,10 +96,16 @@ Descriptor moved_up(int number) {
   return moved;
 }
 
-// errno of the child that could not become the program; 0 where it could.
-int problem_of(int pipe) {
-  int error = 0;
+// errno of the child that could not become the program, ETIMEDOUT where it has not within `timeout`; 0 where it could.
+int problem_of(int pipe, Duration timeout) {
+  const Clock clock;
+  const auto deadline = clock.now() + timeout;
   while (true) {
+    const auto left_ms = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.now()).count();
+    if (left_ms <= 0) return ETIMEDOUT;
+    pollfd report{pipe, POLLIN, 0};
+    if (::poll(&report, 1, static_cast<int>(std::min<std::int64_t>(left_ms, 60'000))) <= 0) continue;
+    int error = 0;
     const auto got = ::read(pipe, &error, sizeof error);
     if (got < 0 && errno == EINTR) continue;
     return got == sizeof error ? error : 0;
@@ -135,11 +146,23 @@ pid_t start_child(const ChildPlan& plan) {
   const pid_t child = fork_child(start);
   if (child < 0) fail(errno, what);
   report.reset();
-  const int error = problem_of(problem.number());
+  const int error = problem_of(problem.number(), plan.start_deadline);
   if (error == 0) return child;
-  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  ::kill(child, SIGKILL);
+  await_child(child, kLongestEnd);
   fail(error, what);
+}
+
+std::optional<int> await_child(pid_t child, Duration timeout) {
+  const Clock clock;
+  const auto deadline = clock.now() + timeout;
+  for (auto pause = std::chrono::microseconds(100);; pause = std::min(2 * pause, std::chrono::microseconds(10'000))) {
+    int status = 0;
+    const pid_t ended = ::waitpid(child, &status, WNOHANG);
+    if (ended == child) return status;
+    if ((ended < 0 && errno != EINTR) || clock.now() >= deadline) return std::nullopt;
+    clock.sleep(pause);
+  }
 }
 
 }  // namespace esper::base

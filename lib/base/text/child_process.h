@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/quantity.h"
+
 namespace esper::base {
 
 // A descriptor that the child has: a copy of one of ours.
@@ -29,9 +31,13 @@ struct ChildPlan {
   std::optional<std::vector<std::string>> environment = {};  // "NAME=value", all of it; nothing: this process's own
   std::string folder = {};                                   // that it starts in; empty: this process's own
   ChildLifetime lifetime = ChildLifetime::kKilledWithParent;
+  Duration start_deadline = std::chrono::seconds(30);  // a program on a disk that is gone does not start
 };
 
-// Throws std::system_error with the reason where the program cannot be started.
+// Throws std::system_error with the reason where the program cannot be started; ETIMEDOUT where it does not in time.
 pid_t start_child(const ChildPlan& plan);
+
+// How a child ended, as waitpid(2) has it; nothing: it is still there after `timeout`, or was waited for before.
+std::optional<int> await_child(pid_t child, Duration timeout);
 
 }  // namespace esper::base

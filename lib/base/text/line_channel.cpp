@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "base/clock.h"
+#include "base/text/child_process.h"
 
 namespace esper::base {
 namespace {
@@ -92,16 +93,9 @@ LineChannel::Read LineChannel::read_line(std::string& line, Duration timeout, in
 }
 
 std::string end_group(pid_t leader, Duration timeout) {
-  const Clock clock;
-  const auto deadline = clock.now() + timeout;
   ::kill(-leader, SIGKILL);
-  for (auto pause = std::chrono::microseconds(100);; pause = std::min(2 * pause, std::chrono::microseconds(10'000))) {
-    int status = 0;
-    const pid_t ended = ::waitpid(leader, &status, WNOHANG);
-    if (ended == leader) return words_for(status);
-    if ((ended < 0 && errno != EINTR) || clock.now() >= deadline) return "unknown";
-    clock.sleep(pause);
-  }
+  const auto status = await_child(leader, timeout);
+  return status ? words_for(*status) : "unknown";
 }
 
 }  // namespace esper::base

@@ -251,6 +251,7 @@ TEST_CASE("a lane that cannot run here is a row that says so, and the others are
 
   write_script(room.path / "no_torch", "echo '3.11.2 0'\n");
   write_script(room.path / "no_python", "echo 'I am a shell'; exit 1\n");
+  write_script(room.path / "no_end", "echo '3.11.2 1'; exec sleep 3000 >&-\n");
   const auto compiled = [&](const std::string& python) {
     const auto report = report_of(run_esper_long(few + Words{"--lanes", "eager,compiled"}, {"ESPER_PYTHON=" + python}));
     REQUIRE(report.at("refused").size() == 1);
@@ -259,7 +260,9 @@ TEST_CASE("a lane that cannot run here is a row that says so, and the others are
   };
   CHECK_THAT(compiled("/nowhere/python"), ContainsSubstring("no Python at /nowhere/python, set by ESPER_PYTHON; run"));
   CHECK_THAT(compiled((room.path / "no_torch").string()), ContainsSubstring("has no torch; run scripts/bootstrap"));
-  CHECK_THAT(compiled((room.path / "no_python").string()), ContainsSubstring("does not run as a Python"));
+  for (const char* name : {"no_python", "no_end"}) {
+    CHECK_THAT(compiled((room.path / name).string()), ContainsSubstring("does not run as a Python"));
+  }
 }
 
 TEST_CASE("an interrupted measurement takes its folder along and says so") {

@@ -10,10 +10,10 @@
 #include <system_error>
 #include <thread>
 
-#include "base/clock.h"
 #include "base/text/line_channel.h"
 #include "support/patience.h"
 #include "support/process_end.h"
+#include "support/temporary_folder.h"
 
 namespace esper::base::child_process_test {
 namespace {
@@ -92,19 +92,42 @@ TEST_CASE("what cannot be started says why, and leaves nothing behind") {
   }
 }
 
+// Who opens the file waits for its lease, as for a disk that does not answer: for 45 s at most.
+TEST_CASE("a program that does not start in time is given up, with its process") {
+  const test::TemporaryFolder folder;
+  const std::string program = folder / "program";
+  const Descriptor file(::open(program.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0700));
+  REQUIRE(::write(file.number(), "#!/bin/sh\n", 10) == 10);
+  const auto before = ::signal(SIGIO, SIG_IGN);  // which the lease's holder gets
+  if (::fcntl(file.number(), F_SETLEASE, F_WRLCK) != 0) SKIP("no leases on this file system");
+  try {
+    start_child({.command = {program}, .files = {}, .start_deadline = std::chrono::milliseconds(200)});
+    FAIL("it was started");
+  } catch (const std::system_error& error) {
+    CHECK(error.code().value() == ETIMEDOUT);
+    CHECK(std::string(error.what()).find(program) != std::string::npos);
+  }
+  CHECK(::waitpid(-1, nullptr, WNOHANG) < 0);  // no child is left
+  ::signal(SIGIO, before);
+}
+
+TEST_CASE("how a child ended is waited for until a deadline") {
+  const pid_t child = start_child({.command = {"sh", "-c", "sleep 600"}, .files = {}});
+  CHECK_FALSE(await_child(child, std::chrono::milliseconds(20)));
+  ::kill(child, SIGTERM);
+  const auto status = await_child(child, kPatience);
+  REQUIRE(status);
+  CHECK(WTERMSIG(*status) == SIGTERM);
+  CHECK_FALSE(await_child(child, kPatience));  // there is no such child any more
+}
+
 TEST_CASE("a child ends with the thread that started it") {
   pid_t child = -1;
   std::thread([&] { child = start_child({.command = {"sleep", "600"}, .files = {}}); }).join();
-  const Clock clock;
-  int status = 0;
-  pid_t ended = 0;
-  for (const auto until = clock.now() + kPatience; ended == 0 && clock.now() < until;
-       clock.sleep(std::chrono::milliseconds(1))) {
-    ended = ::waitpid(child, &status, WNOHANG);
-  }
-  CHECK(ended == child);
-  CHECK(WTERMSIG(status) == SIGKILL);
-  if (ended == 0) end_group(child, kPatience);
+  const auto status = await_child(child, kPatience);
+  if (!status) end_group(child, kPatience);
+  REQUIRE(status);
+  CHECK(WTERMSIG(*status) == SIGKILL);
 }
 
 TEST_CASE("with a child ends all that it has started") {
