@@ -20,4 +20,9 @@ std::function<void()> end_in_time(const config::RunConfig& config, const std::ex
   return end_in_time(config, static_cast<int>(exit_code_of(error)), error.what());
 }
 
+base::Duration longest_join(const config::RunConfig& config) {
+  constexpr auto kBeyondCommand = std::chrono::seconds(20);
+  return config.safety.save_deadline + kBeyondCommand;
+}
+
 }  // namespace esper::engine

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "base/quantity.h"
 #include "config/run_config.h"
 
 namespace esper::engine {
@@ -14,5 +15,8 @@ namespace esper::engine {
 std::function<void()> end_in_time(const config::RunConfig& config, int status, const std::string& text);
 // The same of a command that this error ends.
 std::function<void()> end_in_time(const config::RunConfig& config, const std::exception& error);
+
+// How long the end of one thread may take where no command's deadline ends the process before.
+base::Duration longest_join(const config::RunConfig& config);
 
 }  // namespace esper::engine

@@ -8,6 +8,7 @@
 #include "device/facts.h"
 #include "device/out_of_memory.h"
 #include "device/precision.h"
+#include "engine/end_in_time.h"
 #include "tolaria/run/source_timer.h"
 
 namespace esper::engine {
@@ -15,8 +16,6 @@ namespace {
 
 using data::Order;
 using data::Source;
-
-constexpr base::Duration kBeyondCommand = std::chrono::seconds(20);
 
 // Whether the run is to choose between a data set on the card and copies to it.
 bool has_choice(const TrainingSetup& setup) {
@@ -64,7 +63,7 @@ LoaderPointer make_loader(const data::Dataset& dataset, const TrainingSetup& set
   loader.device = setup.device;
   try {
     auto made = std::make_unique<data::Loader>(dataset, setup.data.standardization, loader);
-    return {made.release(), EndLoader{config.safety.save_deadline + kBeyondCommand}};
+    return {made.release(), EndLoader{longest_join(config)}};
   } catch (const c10::OutOfMemoryError&) {
     throw base::Error(
         base::ExitCode::kResources,

@@ -13,6 +13,7 @@
 #include "device/rng.h"
 #include "device/select.h"
 #include "device/settings.h"
+#include "engine/end_in_time.h"
 #include "engine/python/find_python.h"
 #include "engine/trusted_programs.h"
 #include "nissa/log.h"
@@ -113,6 +114,7 @@ std::unique_ptr<program::CompileService> make_compile_service(const config::RunC
   settings.numerics.deterministic = config.device.deterministic && (device.is_cuda() || settings.threads > 1);
   settings.numerics.tf32 = device.is_cuda() && config.device.tf32;
   settings.priority = priority;
+  settings.end_deadline = longest_join(config);
   return std::make_unique<program::CompileService>(settings, program::CompileFolders{cache_dir, {}});
 }
 

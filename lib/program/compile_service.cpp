@@ -41,6 +41,7 @@ CompilerSettings compiler_settings(const CompileServiceSettings& settings, const
   result.priority = settings.priority;
   result.memory_limit_mb = settings.compile.memory_limit_mb;
   result.headers_dir = folders.headers;
+  result.end_deadline = settings.end_deadline;
   return result;
 }
 

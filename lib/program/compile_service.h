@@ -25,6 +25,7 @@ struct CompileServiceSettings {
   Numerics numerics{};
   int threads = 1;  // inside one operator
   WorkerPriority priority = WorkerPriority::kNormal;
+  base::Duration end_deadline = CompilerSettings().end_deadline;
 };
 
 struct CompileFolders {

@@ -4,9 +4,13 @@
 
 #include <utility>
 
+#include "base/error.h"
+#include "base/exit_deadline.h"
+
 namespace esper::program {
 
-Compiler::Compiler(CompilerSettings settings, PackageCache& cache) : maker_(std::move(settings), cache, stage_) {}
+Compiler::Compiler(CompilerSettings settings, PackageCache& cache)
+    : end_deadline_(settings.end_deadline), maker_(std::move(settings), cache, stage_) {}
 
 Compiler::~Compiler() {
   {
@@ -15,7 +19,12 @@ Compiler::~Compiler() {
   }
   wake_pipe_.wake();
   changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  if (!thread_.joinable()) return;
+  const auto lift = base::end_within(end_deadline_, static_cast<int>(base::ExitCode::kTryAgain),
+                                     "esper: the compiler's thread does not end, and is left behind; is the disk of "
+                                     "the cache of compiled programs gone?\n");
+  thread_.join();
+  lift();
 }
 
 void Compiler::submit(CompileRequest request) {

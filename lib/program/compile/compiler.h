@@ -25,7 +25,9 @@ class Compiler {
  public:
   // `cache` outlives it. Starts nothing.
   Compiler(CompilerSettings settings, PackageCache& cache);
-  // Drops what waits and kills the worker with its children: takes milliseconds.
+  // Drops what waits and kills the worker with its children: takes milliseconds, seconds where the worker hangs. Where
+  // the thread itself hangs, on the cache's disk, the process ends at settings.end_deadline with ExitCode::kTryAgain,
+  // unless a deadline of its command (base/exit_deadline.h) came before.
   ~Compiler();
   Compiler(const Compiler&) = delete;
   Compiler& operator=(const Compiler&) = delete;
@@ -51,6 +53,7 @@ class Compiler {
   std::condition_variable changed_;
   RequestQueue requests_;
   bool stopping_ = false;
+  const base::Duration end_deadline_;
 
   WakePipe wake_pipe_;
   std::atomic<CompileStage> stage_{CompileStage::kIdle};

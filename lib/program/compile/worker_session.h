@@ -39,6 +39,7 @@ struct CompilerSettings {
   std::int64_t memory_limit_mb = 4096;  // of one compilation: what a job and its compilers add to its beginning
   int max_restarts = 3;
   base::Duration restart_pause = std::chrono::milliseconds(500);
+  base::Duration end_deadline = std::chrono::minutes(3);  // of the compiler's end
 };
 
 struct WorkerAnswer {

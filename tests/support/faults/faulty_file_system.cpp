@@ -73,6 +73,7 @@ void FaultyFileSystem::release_calls() {
 void FaultyFileSystem::count_call(const char* operation, const std::string& path) {
   {
     std::unique_lock hold(hold_mutex_);
+    if (holding_) has_held_call_ = true;
     if (!released_.wait_for(hold, kLongestHold, [&] { return !holding_; })) throw IoError(operation, path, ETIMEDOUT);
   }
   ++calls_;

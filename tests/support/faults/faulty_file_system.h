@@ -37,6 +37,7 @@ class FaultyFileSystem final : public base::FileSystem {
   // A disk that hangs: every call waits until it is released; after kLongestHold it fails, so that no test hangs.
   void hold_calls();
   void release_calls();
+  bool has_held_call() const { return has_held_call_; }  // one waits, or waited
   static constexpr std::chrono::seconds kLongestHold{160};
   bool fault_happened() const { return fault_happened_; }
   int calls() const { return calls_; }
@@ -88,6 +89,7 @@ class FaultyFileSystem final : public base::FileSystem {
   std::mutex hold_mutex_;
   std::condition_variable released_;
   bool holding_ = false;
+  std::atomic<bool> has_held_call_ = false;
   mutable std::mutex mutex_;
   FileNodePointer root_;
   std::map<int, Handle> handles_;

@@ -9,8 +9,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include "base/error.h"
 #include "storage/confined_file_system.h"
+#include "support/child_end.h"
 #include "support/environment_variable.h"
+#include "support/faults/faulty_file_system.h"
 #include "unit/program_compile/worker_fixture.h"
 
 namespace esper::program::compiler_test {
@@ -239,6 +242,23 @@ TEST_CASE("a compiler that hangs: cancelling, the end of the compiler, a killed 
     CHECK(outcome->failure == CompileFailure::kCrashed);
     CHECK(outcome->reason.ends_with("twice at this program"));
   }
+}
+
+TEST_CASE(
+    "where the compiler's thread hangs on a disk, the end of the compiler ends the process in time and says why") {
+  const auto end = test::end_of_child([] {
+    test::FaultyFileSystem files;
+    PackageCache cache(files, {.folder = "/programs"});
+    CompilerSettings settings;
+    settings.end_deadline = std::chrono::milliseconds(50);
+    Compiler compiler(settings, cache);
+    files.hold_calls();
+    compiler.submit(Service::request(0));
+    comes_to([&] { return files.has_held_call(); });
+  });
+  REQUIRE(WIFEXITED(end.status));
+  CHECK(WEXITSTATUS(end.status) == static_cast<int>(base::ExitCode::kTryAgain));
+  CHECK(end.text.find("is the disk of the cache of compiled programs gone?") != std::string::npos);
 }
 
 TEST_CASE("a job's deadline counts processor time, by the clock it may take longer, and the reason says which it was") {
