@@ -70,7 +70,9 @@ Summary read_summary(const std::filesystem::path& path, std::vector<std::string>
     parsed = json::parse(storage::text_of(bytes), nullptr, /*allow_exceptions=*/false);
   } catch (const storage::UnsafePath&) {
     throw;
-  } catch (const base::IoError&) {  // too large, or not to be read: told as damaged
+  } catch (const base::IoError& error) {
+    gaps.push_back(std::string("summary.json was ignored: ") + error.what());
+    return {};
   }
   if (!parsed.is_object()) {
     gaps.push_back("summary.json is damaged and was ignored");

@@ -118,7 +118,8 @@ JobId highest_job_in(const std::string& folder) {
     for (const auto& entry : storage::real_file_system().list(folder)) {
       highest = std::max(highest, base::parse_number<JobId>(entry.name).value_or(0));
     }
-  } catch (const base::IoError&) {
+  } catch (const base::IoError& error) {
+    if (error.error_number() != ENOENT) throw;
   }
   return highest;
 }

@@ -104,7 +104,7 @@ bool send_signal(const ProcessIdentity& process, int signal, SignalTarget target
 // The lock of the job's processes; not open: one of them lives. Throws base::IoError.
 base::Descriptor try_lock(const JobFolder& folder);
 
-// The highest number of a job that has a folder in the one of all jobs; 0: none has, or it cannot be read.
+// The highest number of a job that has a folder in the one of all jobs; 0: none has. Throws base::IoError.
 JobId highest_job_in(const std::string& folder);
 
 // The job's FIFO, which is made where there is none. `flags`: of open(2); O_RDONLY | O_NONBLOCK to learn when the last

@@ -4,6 +4,7 @@
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -15,6 +16,8 @@ namespace esper::test::run_ledger_test {
 using namespace esper;
 using base::Owner;
 using Catch::Approx;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
@@ -291,6 +294,20 @@ TEST_CASE("an epoch without a finite loss counts") {
              json::array(), "1");
   run.event(3, "tolaria.run_finished");
   CHECK(run.read().epochs == 1);
+}
+
+TEST_CASE("a summary.json that cannot be read is not called damaged") {
+  const RunFolder run;
+  run.event(1, "tolaria.run_started");
+  run.epoch(2, 1, {{"compute", 1000}});
+  run.event(4, "tolaria.run_finished");
+  run.summary(json::object());
+  fs::resize_file(run.path / "summary.json", std::uintmax_t{17} << 20);  // a hole
+  const auto ledger = run.read();
+  CHECK(ledger.wall_ms == 1000);
+  REQUIRE(ledger.gaps.size() == 1);
+  CHECK_THAT(ledger.gaps.front(),
+             StartsWith("summary.json was ignored: cannot read ") && ContainsSubstring("too large"));
 }
 
 TEST_CASE("without telemetry the summary is enough") {

@@ -360,6 +360,8 @@ TEST_CASE("jobs of a new database do not get the numbers of folders that are the
   CHECK(highest_job_in(jobs) == 0);
   for (const char* name : {"000007", "000012", "notes", "13x"}) std::filesystem::create_directories(jobs + "/" + name);
   CHECK(highest_job_in(jobs) == 12);
+  std::ofstream(jobs + "/000013") << "no folder of jobs";
+  CHECK_THROWS_AS(highest_job_in(jobs + "/000013"), base::IoError);  // nobody knows what it had
   room.store.begin_after(12);
   CHECK(room.submit().id == 13);
   room.store.begin_after(2);
