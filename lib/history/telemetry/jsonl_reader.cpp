@@ -24,7 +24,7 @@ using nissa::open_telemetry;
 namespace {
 
 constexpr std::size_t kLongestLine = 16 << 20;
-constexpr std::size_t kBlockBytes = 1 << 20;
+constexpr std::size_t kBytesAtOnce = 1 << 20;
 constexpr int kDeepestPacket = 16;
 
 base::Expected<nlohmann::json> parse_packet(std::string_view text) {
@@ -134,7 +134,7 @@ void pass_hole(const Descriptor& file) {
 
 void read_file(const std::filesystem::path& path, const Descriptor& file, LineReader& lines) {
   if (!file.is_open()) fail(path, errno);
-  std::vector<char> block(kBlockBytes);
+  std::vector<char> block(kBytesAtOnce);
   for (;;) {
     const auto count = ::read(file.number(), block.data(), block.size());
     if (count < 0 && errno == EINTR) continue;
