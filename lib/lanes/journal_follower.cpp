@@ -41,6 +41,11 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
       }
       shape.incumbent = std::move(*lane);
     }
+    // Beyond the journal's last record the run compares as one that was not killed.
+    if (!record->on_trial && journal_.is_done(shape, number) && number >= shape.next_check) {
+      end(shape);
+      return Outcome::kCheckDue;
+    }
     machine_.run_in(*shape.incumbent, microbatches);
   }
   if (journal_.repeat(shape, tally_, number)) machine_.check_again_after(shape, number);

@@ -27,6 +27,7 @@ class JournalFollower {
   enum class Outcome {
     kRan,
     kCannotRepeat,  // no step was run, and the shape begins as a new one; it was reported
+    kCheckDue,      // no step was run: the program of the journal's last record is to be compared in it
     kInterrupted,   // a signal stops the run: no step was run
   };
   // Runs the step of a shape in state Following as the journal records it; ends that state after the last record. A

@@ -50,6 +50,8 @@ class StepRunner {
   std::uint64_t bits() const { return tally_.bits; }
   // Of the last step: a compiled program ran it, and its result was kept.
   bool ran_compiled() const { return !tally_.key.empty(); }
+  // The same of some step since record_epoch().
+  bool epoch_ran_compiled() const { return tally_.epoch_compiled_steps > 0; }
 
   // True if nothing is left to try or to wait for, for the shapes seen so far.
   bool settled() const;

@@ -69,7 +69,7 @@ void EpochTrainer::rolled_back() {
 bool EpochTrainer::is_of_step(const TrainingFailure& failure) const {
   const auto& facts = run_.facts;
   return can_roll_back_step_ || failure.kind == FailureKind::kOutOfMemory ||
-         wants_comparison(failure, run_.progress.safety,
+         suspects_program(failure, run_.progress.safety,
                           {.config = facts.config.safety, .epoch_end = facts.epoch_end(run_.progress)});
 }
 

@@ -91,6 +91,12 @@ StepTrainer::Result StepTrainer::run_step(const std::vector<Microbatch>& microba
   return {std::move(failure)};
 }
 
+std::optional<TrainingFailure> StepTrainer::look_back(StepWatch::When when) {
+  auto failure = watch_.look_back(run_.progress.step, when);
+  if (failure) failure->ran_compiled = runner_.epoch_ran_compiled();
+  return failure;
+}
+
 void StepTrainer::add_learning_rates(TrainedEpoch& trained) {
   const auto last_step = std::max<std::int64_t>(run_.progress.step - 1, 0);
   const double rate_factor = run_.progress.safety.rate_factor(last_step);

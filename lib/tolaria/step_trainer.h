@@ -38,7 +38,7 @@ class StepTrainer {
   // Instead, if it is not trained.
   void pass_over(const std::vector<step::Microbatch>& microbatches) { recorder_.pass_over(microbatches); }
   // Before the step at the run's cursor: as StepWatch::look_back().
-  std::optional<TrainingFailure> look_back(StepWatch::When when) { return watch_.look_back(run_.progress.step, when); }
+  std::optional<TrainingFailure> look_back(StepWatch::When when);
 
   // The learning rates of the epoch's last step.
   void add_learning_rates(TrainedEpoch& trained);

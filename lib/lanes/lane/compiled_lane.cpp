@@ -29,7 +29,8 @@ LoadedProgram load(const LaneRequest& request) {
 }
 
 // For a drill.
-void spoil(const StepInputs& inputs) {
+void spoil_if_armed(const StepInputs& inputs) {
+  if (!base::fault::hit("lanes.compiled_step")) return;
   const torch::NoGradGuard no_grad;
   for (std::size_t i = 0; i < inputs.tensors.size(); ++i) {
     const bool is_of_batch = std::ranges::find(inputs.batch, i, &StepInputs::BatchPart::input) != inputs.batch.end();
@@ -47,7 +48,6 @@ struct CompiledStep {
   void run(Batch microbatches) {
     for (const StepInputs::BatchPart& part : inputs.batch) inputs.tensors[part.input] = part.of(microbatches);
     package->run(inputs.tensors);
-    if (base::fault::hit("lanes.compiled_step")) spoil(inputs);
   }
 };
 
@@ -65,11 +65,16 @@ ExpectedLane make_compiled_lane(const LaneRequest& request) {
     step->graph = setup.capture.capture(model, example, setup.device,
                                         [&compiled = *step](Batch microbatches) { compiled.run(microbatches); });
   }
-  const auto uncaptured = [step](Batch microbatches) { step->run(microbatches); };
+  const auto uncaptured = [step](Batch microbatches) {
+    step->run(microbatches);
+    spoil_if_armed(step->inputs);
+  };
   if (step->graph == nullptr) return Lane(config::Lane::kCompiled, uncaptured, std::move(loaded));
-  return Lane(
-      config::Lane::kCompiled, [step](Batch microbatches) { step->graph->run(microbatches); }, std::move(loaded),
-      uncaptured);
+  const auto captured = [step](Batch microbatches) {
+    step->graph->run(microbatches);
+    spoil_if_armed(step->inputs);
+  };
+  return Lane(config::Lane::kCompiled, captured, std::move(loaded), uncaptured);
 }
 
 }  // namespace esper::lanes

@@ -31,7 +31,7 @@ std::string with_place(const Rejection& rejection) {
 }
 
 // How a run goes on whose step failed in a compiled program. entry: the file of its package, if the cache still has it.
-std::string way_out(const std::optional<std::string>& entry) {
+std::string remedy_for(const std::optional<std::string>& entry) {
   constexpr std::string_view kResume = "To go on from the newest checkpoint: esper train --resume RUN";
   if (entry) {
     return fmt::format("{}; if that fails alike, delete the package {} and resume with --set step.lane=replay", kResume,
@@ -62,7 +62,7 @@ base::Error LaneFailures::failed_step(const Lane& lane, const std::string& reaso
       !may_be_good && cache.quarantine(lane.key(), program::EntryFault::kFailed, reason, lane.loaded().mac);
   const auto entry = is_away ? std::nullopt : std::optional(cache.entry_path(lane.key()));
   return {base::ExitCode::kBug,
-          fmt::format("a step of the compiled program {} failed: {}\n{}", lane.key(), reason, way_out(entry))};
+          fmt::format("a step of the compiled program {} failed: {}\n{}", lane.key(), reason, remedy_for(entry))};
 }
 
 void LaneFailures::reject(config::Lane kind, const std::string& key, const Rejection& rejection) {

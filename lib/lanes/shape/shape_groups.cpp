@@ -13,6 +13,7 @@ using namespace leyline::literals;
 
 bool has_begun(StepShape& shape) {
   const Lane* tried = shape.candidate();
+  if (tried == nullptr && shape.withheld) tried = &*shape.withheld;
   const bool tries = tried != nullptr && !tried->key().empty();
   return shape.search.compiling || tries || shape.runs_compiled();
 }

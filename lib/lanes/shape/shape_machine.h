@@ -78,6 +78,7 @@ class ShapeMachine {
   StepOutcome settle_trial(StepShape& shape);
   StepOutcome adopt(StepShape& shape, Lane candidate);
   base::Duration time(const std::function<void()>& step) const;
+  std::int64_t next_interval(std::int64_t number) const;
 
   const LaneContext& context_;
   LaneFailures& failures_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "history/growth/decision_log.h"
+#include "storage/atomic_publish.h"
 #include "storage/bytes.h"
 #include "storage/file_tools.h"
 
@@ -17,20 +18,16 @@ void DecisionFile::open() {
   std::array last{std::byte('\n')};
   if (bytes_ > 0) files_->open(path_, base::OpenMode::kRead).read_at(bytes_ - 1, last);
   is_torn_ = last[0] != std::byte('\n');
-  if (!synced_bytes_) synced_bytes_ = bytes_;
   file_ = std::move(file);
 }
 
+// In a file of its own: where that fails, too, this one still has all that the kernel can give.
 void DecisionFile::write_again() {
-  std::vector<std::byte> rest(bytes_ - *synced_bytes_);
-  rest.resize(files_->open(path_, base::OpenMode::kRead).read_at(*synced_bytes_, rest));
-  try {
-    file_->truncate(*synced_bytes_);
-    file_->write(rest);
-  } catch (const base::IoError&) {
-    file_.reset();
-    throw;
-  }
+  std::vector<std::byte> all(bytes_);
+  all.resize(files_->open(path_, base::OpenMode::kRead).read_at(0, all));
+  file_.reset();
+  storage::publish_file(*files_, path_, all);
+  open();
 }
 
 void DecisionFile::append(const leyline::DecisionLine& record) {
@@ -59,7 +56,6 @@ void DecisionFile::sync() {
   failed_to_sync_ = true;
   file_->sync();
   failed_to_sync_ = false;
-  synced_bytes_ = bytes_;
   files_->sync_folder(storage::parent_of(path_));
   is_dirty_ = false;
 }

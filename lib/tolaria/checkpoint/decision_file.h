@@ -30,10 +30,9 @@ class DecisionFile {
   std::string path_;
   std::optional<base::File> file_;
   std::uint64_t bytes_ = 0;
-  std::optional<std::uint64_t> synced_bytes_;  // of the file's beginning; nothing before it was opened
-  bool is_torn_ = false;                       // the file ends within a line
-  bool is_dirty_ = false;                      // something is not on the disk yet
-  bool failed_to_sync_ = false;                // the rest of the file
+  bool is_torn_ = false;         // the file ends within a line
+  bool is_dirty_ = false;        // something is not on the disk yet
+  bool failed_to_sync_ = false;  // so a further sync alone would not bring it there
 };
 
 }  // namespace esper::tolaria

@@ -43,9 +43,8 @@ struct ResumeTarget {
 
 // Without any checkpoint the run starts from the beginning, also where it went back to before each that it had. If
 // there are or were others and none is usable, or the journal and the checkpoint describe different networks, throws
-// Error{kCheckpoint} with the reasons. Restores the
-// policy's state, and adds the reactions to failures that the run had after the checkpoint, by its journal, to the
-// progress. run: the run folder, whose lock is held.
+// Error{kCheckpoint} with the reasons. Restores the policy's state, and adds the reactions to failures that the run had
+// after the checkpoint, by its journal, to the progress. run: the run folder, whose lock is held.
 ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, const ResumeTarget& target,
                               tamiyo::RunPolicy& policy);
 

@@ -23,7 +23,7 @@ struct TrainingFailure {
   std::string reason;         // "batch.0.inputs is not finite"
   bool is_of_data = false;    // the batch itself holds a number that is not finite
   std::int64_t end_step = 0;  // kNonfiniteRange: it is one of the steps from `step` until before this one
-  bool ran_compiled = false;  // kNonfiniteStep: a compiled program ran it
+  bool ran_compiled = false;  // of a step, or of a range: a compiled program ran it, or some step of its epoch
 };
 
 // What bounds the reactions, besides the record.
@@ -47,9 +47,9 @@ struct ReactionLimits {
 // again with the same bits, so only what follows differs.
 ReactionRecord next_reaction(const TrainingFailure& failure, const SafetyRecord& record, const ReactionLimits& limits);
 
-// Whether a compiled program may be at fault, which a comparison with eager at the step will show. Where the batch
-// itself is not finite none is.
-bool wants_comparison(const TrainingFailure& failure, const SafetyRecord& record, const ReactionLimits& limits);
+// Whether a compiled program may be at fault, which a comparison with eager at the step will show, once a search has
+// found it. Where the batch itself is not finite none is.
+bool suspects_program(const TrainingFailure& failure, const SafetyRecord& record, const ReactionLimits& limits);
 
 // Whether the run goes on from a checkpoint, composed anew: with networks and lanes of another precision or size of
 // batch, or from before the last epoch. Else the snapshot is enough.

@@ -155,6 +155,7 @@ void SafetyRecord::apply(const ReactionRecord& reaction) {
       break;
     case Reaction::kSkipStep:
       insert_step(skipped_steps, reaction.step);
+      std::erase(compared_steps, reaction.step);
       break;
     case Reaction::kSplitBatches:
       splits.push_back({reaction.step, reaction.value});

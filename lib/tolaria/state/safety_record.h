@@ -60,7 +60,7 @@ struct FromStep {
 struct SafetyRecord {
   std::int64_t reactions = 0;  // so far
   // Those of the epochs that ended well are dropped, or are worked into the two numbers.
-  std::vector<std::int64_t> skipped_steps, compared_steps;  // ascending
+  std::vector<std::int64_t> skipped_steps, compared_steps;  // ascending; none is in both
   std::vector<FromStep> rate_cuts, splits;
   double rate = 1;   // on every learning rate, times those of the cuts
   double parts = 1;  // of each microbatch, if no split has more

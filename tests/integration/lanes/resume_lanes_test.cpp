@@ -238,28 +238,31 @@ TEST_CASE("a run killed on its way back to a bad step compares its compiled prog
   test::need_python_with_torch();
   at::set_num_threads(1);
   const LaneCase c = lane_cases().front();
-  constexpr std::int64_t kCopied = 20, kKilled = 25, kBad = 30, kEnd = 40;
-  const LaneRoom room;
-  Journey whole(c, room.path / "journal", Lane::kCompiled);
-  whole.run(0, kCopied);
-  const Values copied = values_of(whole.model());
-  whole.run(kCopied, kBad + 1);
-  whole.go_back_to(kCopied, copied, kBad);
-  whole.run(kCopied, kKilled);
-  const Values checkpoint = values_of(whole.model());
-  for (const char* copy : {"killed", "unaware"}) std::filesystem::copy(room.path / "journal", room.path / copy);
-  whole.run(kKilled, kEnd);
+  constexpr std::int64_t kCopied = 20, kBad = 30, kEnd = 40;
+  for (const std::int64_t killed : {std::int64_t{25}, kBad}) {
+    INFO("killed at step " << killed);
+    const LaneRoom room;
+    Journey whole(c, room.path / "journal", Lane::kCompiled);
+    whole.run(0, kCopied);
+    const Values copied = values_of(whole.model());
+    whole.run(kCopied, kBad + 1);
+    whole.go_back_to(kCopied, copied, kBad);
+    whole.run(kCopied, killed);
+    const Values checkpoint = values_of(whole.model());
+    for (const char* copy : {"killed", "unaware"}) std::filesystem::copy(room.path / "journal", room.path / copy);
+    whole.run(killed, kEnd);
 
-  Journey resumed(c, room.path / "killed", Lane::kCompiled);
-  resumed.compare_at(kBad);
-  resumed.start_from(checkpoint);
-  resumed.run(kKilled, kEnd);
-  CHECK(same_bits(whole.model(), resumed.model()));
+    Journey resumed(c, room.path / "killed", Lane::kCompiled);
+    resumed.compare_at(kBad);
+    resumed.start_from(checkpoint);
+    resumed.run(killed, kEnd);
+    CHECK(same_bits(whole.model(), resumed.model()));
 
-  Journey unaware(c, room.path / "unaware", Lane::kCompiled);
-  unaware.start_from(checkpoint);
-  unaware.run(kKilled, kEnd);
-  CHECK_FALSE(same_bits(whole.model(), unaware.model()));
+    Journey unaware(c, room.path / "unaware", Lane::kCompiled);
+    unaware.start_from(checkpoint);
+    unaware.run(killed, kEnd);
+    CHECK_FALSE(same_bits(whole.model(), unaware.model()));
+  }
 }
 
 }  // namespace esper::test::resume_lanes_test

@@ -232,7 +232,7 @@ TEST_CASE("a ledger in summary.json that is none is told, and one that is missin
   CHECK(run.read().gaps.empty());
 }
 
-TEST_CASE("times that are no numbers of milliseconds are told, and are not taken for none") {
+TEST_CASE("times that are no numbers of milliseconds are reported, and are not taken for none") {
   const RunFolder run;
   run.event(1, "tolaria.run_started");
   run.epoch(2, 1, {{"compute", 1000}});

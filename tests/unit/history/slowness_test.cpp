@@ -156,7 +156,7 @@ TEST_CASE("more threads than cores slow all that is computed, and so does fp16, 
   CHECK(advise(config, ledger).set == "data.validation_fraction=0.1");
 }
 
-TEST_CASE("steps that fp16 skips are told, and are worth advice as far as they take time") {
+TEST_CASE("steps that fp16 skips are reported, and are worth advice as far as they take time") {
   RunConfig config;
   config.device.precision = config::Precision::kFp16;
   auto ledger = with(Owner::kLoaderWait, 300, "cuda:0");

@@ -39,12 +39,12 @@ class Following : LaneParts {
   const lanes::StepShape& shape() const { return *shape_; }
   // Of trials that begin anew: program and step.
   Texts restarts() const {
-    Texts told;
+    Texts begun;
     for (const auto& event : events) {
       if (event.description != "tolaria.trial_restarted") continue;
-      told.push_back(event.attributes.at("key") + " " + event.attributes.at("step"));
+      begun.push_back(event.attributes.at("key") + " " + event.attributes.at("step"));
     }
-    return told;
+    return begun;
   }
   std::int64_t compiled_steps() const { return figures.steps_in(Lane::kCompiled); }
   bool follows(std::int64_t number) const { return journal_.follows(*shape_, number); }

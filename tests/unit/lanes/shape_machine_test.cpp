@@ -171,6 +171,22 @@ TEST_CASE("a comparison is due in the step that the run went back to, where one 
   CHECK(shape.next_check == 2 * every);
 }
 
+TEST_CASE("of a program on trial and one in use, the one that ran the last step before the return is compared") {
+  CompiledShape it;
+  lanes::StepShape& shape = it.tested;
+  it.machine.compare_at({9});
+  const lanes::Lane other(Lane::kCompiled, [](auto) {}, {nullptr, it.variant("other").key, 2});
+  shape.incumbent = lanes::Lane(Lane::kCompiled, [](auto) {}, other.loaded());
+  shape.state = lanes::Trialling{it.spoiling_lane()};
+  it.tally.ran(it.figures, *shape.candidate());
+  it.machine.rolled_back(shape, 5);
+  CHECK(shape.next_check > 9);
+  shape.state = lanes::Trialling{it.spoiling_lane()};
+  it.tally.ran(it.figures, other);
+  it.machine.rolled_back(shape, 5);
+  CHECK(shape.next_check == 9);
+}
+
 TEST_CASE("a lane under test when the run goes back is withheld") {
   CompiledShape it;
   lanes::StepShape& shape = it.tested;

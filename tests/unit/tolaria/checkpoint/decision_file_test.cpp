@@ -97,6 +97,24 @@ TEST_CASE("what could not be synced is written again with the next try, since a 
   }
 }
 
+TEST_CASE("what could not be synced is kept where it cannot be written again either") {
+  FaultyFileSystem files;
+  storage::ensure_folder(files, "/run");
+  DecisionFile log(files, kLog);
+  log.append(logged_decision(1));
+  log.sync();
+  log.append(logged_decision(2));
+  files.fail_call(1, EIO);
+  CHECK_THROWS_AS(log.sync(), base::IoError);
+  files.limit_bytes(files.used_bytes() + 10);
+  CHECK_THROWS_AS(log.sync(), base::IoError);
+  files.limit_bytes(UINT64_MAX);
+  log.append(logged_decision(3));
+  log.sync();
+  files.lose_power(PowerLoss::kDropAll);
+  CHECK(epochs_of(files) == std::vector<int>{1, 2, 3});
+}
+
 TEST_CASE("a run logs each decision before the checkpoint that follows it, and its run file first") {
   SmallRun it;
   tolaria::report_start(it.run, {.run_dir = "/run"});

@@ -55,18 +55,34 @@ TEST_CASE("a step that a compiled program ran is compared with eager before it i
   CHECK(record.compares_step(40));
   CHECK_FALSE(record.skips_step(40));
   CHECK(react(record, nonfinite_step(40), {config}) == Reaction::kSkipStep);  // eager ran it in the comparison
+  CHECK_FALSE(record.compares_step(40));
   CHECK(react(record, compiled(41, true), {config}) == Reaction::kSkipStep);
-  CHECK(react(record, compiled(44), {config}) == Reaction::kCompareStep);
-  CHECK(react(record, compiled(44), {config}) == Reaction::kCompareStep);  // the journal had it run compiled again
+  for (int times = 0; times < 3; ++times)  // the journal had it run compiled again
+    CHECK(react(record, compiled(44), {config}) == Reaction::kCompareStep);
   CHECK(react(record, compiled(44), {config}) == Reaction::kLowerRate);
   CHECK(record.failures_before(99) == 1);
   record.end_epoch(60);
-  CHECK_FALSE(record.compares_step(40));
+  CHECK_FALSE(record.compares_step(44));
   CHECK(react(record, compiled(70), {config}) == Reaction::kCompareStep);
   CHECK(react(record, compiled(75), {config, 1, true, 75}) == Reaction::kCompareStep);
   config.most_skipped_steps = config.most_rate_cuts = 0;
   SafetyRecord none;
   CHECK(react(none, compiled(40), {config}) == Reaction::kStop);
+}
+
+TEST_CASE("a program is suspected where it ran the step, or some step of those of which one is not finite") {
+  config::SafetyConfig config;
+  SafetyRecord record;
+  TrainingFailure step = nonfinite_step(40), range = nonfinite_range(40);
+  CHECK_FALSE(suspects_program(step, record, {config}));
+  CHECK_FALSE(suspects_program(range, record, {config}));
+  step.ran_compiled = range.ran_compiled = true;
+  CHECK(suspects_program(step, record, {config}));
+  CHECK(suspects_program(range, record, {config}));
+  record.searches = 3;
+  CHECK_FALSE(suspects_program(range, record, {config}));
+  config.most_skipped_steps = config.most_rate_cuts = 0;
+  CHECK_FALSE(suspects_program(step, record, {config}));
 }
 
 TEST_CASE("a run that does not compute in fp32 goes on in it before it stops, once") {
