@@ -14,9 +14,9 @@
 namespace esper::base::ledger_test {
 namespace {
 
+using esper::test::sum_of;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
-using test::sum_of;
 
 // A ledger on time that stands still until a test moves it.
 struct Manual {

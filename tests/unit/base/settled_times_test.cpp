@@ -7,8 +7,8 @@
 namespace esper::base::settled_times_test {
 namespace {
 
+using esper::test::sum_of;
 using std::chrono::nanoseconds;
-using test::sum_of;
 
 OwnerTicks ticks(std::uint64_t compute, std::uint64_t loader_wait, std::uint64_t policy) {
   OwnerTicks all{};
