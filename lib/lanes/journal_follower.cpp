@@ -41,8 +41,9 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
       }
       shape.incumbent = std::move(*lane);
     }
-    // Beyond the journal's last record the run compares as one that was not killed.
-    if (!record->on_trial && journal_.is_done(shape, number) && number >= shape.next_check) {
+    // After the step of the journal's last record the run compares as one that was not killed.
+    const bool is_after = number > record->step && !record->on_trial && journal_.is_done(shape, number);
+    if (is_after && number >= shape.next_check) {
       end(shape);
       return Outcome::kCheckDue;
     }

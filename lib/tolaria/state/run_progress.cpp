@@ -176,7 +176,7 @@ RunProgress run_progress_from_json(const json& saved) {
   for (const auto& [id, share] : saved.at("gradient_shares").items()) {
     progress.gradient_shares[id] = {share.at("share"), share.at("delta")};
   }
-  progress.conservative_epochs = base::count_at<std::uint64_t>(saved, "conservative_epochs");
+  progress.conservative_epochs = base::whole_at<std::uint64_t>(saved, "conservative_epochs");
   if (saved.contains("scaler_skips")) progress.scaler_skips = base::count_at<std::int64_t>(saved, "scaler_skips");
   progress.control = control_record_from_json(saved.value("control", json()));
   progress.safety = safety_record_from_json(saved.value("safety", json()));

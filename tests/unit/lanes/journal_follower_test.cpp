@@ -147,6 +147,20 @@ TEST_CASE("an adoption that the journal records is followed, and the next check 
   CHECK(it.shape().next_check == 2 * kCheckEvery);
 }
 
+TEST_CASE("a comparison that is due after the step of the last record is left to the run, and that step is none") {
+  Following it(Lane::kCompiled, {{12, kFirst}});
+  CHECK(it.step(12) == Outcome::kRan);
+  CHECK(it.shape().is(StateId::kSearching));
+  Following later(Lane::kCompiled, {{12, kFirst}});
+  const std::int64_t steps = later.compiled_steps();
+  CHECK(later.step(13) == Outcome::kCheckDue);
+  CHECK(later.compiled_steps() == steps);
+  CHECK(later.shape().is(StateId::kSearching));
+  CHECK(later.shape().runs_compiled());
+  Following on_trial(Lane::kCompiled, {{12, kFirst, kOnTrial}});
+  CHECK(on_trial.step(13) == Outcome::kRan);
+}
+
 TEST_CASE("a shape that cannot follow any further begins anew, without the program that it had") {
   Following it(Lane::kAuto, {{0, kFirst}, {1, kSecond}});
   CHECK(it.step(0) == Outcome::kRan);
