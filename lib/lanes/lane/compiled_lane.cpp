@@ -1,11 +1,11 @@
 // A lane that runs a program compiled from the recording.
 
-#include <algorithm>
 #include <limits>
 
 #include "base/fault.h"
 #include "lanes/lane/lane_kind.h"
 #include "lanes/lane/recording.h"
+#include "lanes/lane/step_external_tensors.h"
 #include "lanes/lane/step_inputs.h"
 #include "program/python_text.h"
 
@@ -29,13 +29,11 @@ LoadedProgram load(const LaneRequest& request) {
 }
 
 // For a drill.
-void spoil_if_armed(const StepInputs& inputs) {
+void spoil_if_armed(const step::Model& model) {
   if (!base::fault::hit("lanes.compiled_step")) return;
   const torch::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < inputs.tensors.size(); ++i) {
-    const bool is_of_batch = std::ranges::find(inputs.batch, i, &StepInputs::BatchPart::input) != inputs.batch.end();
-    const torch::Tensor& tensor = inputs.tensors[i];
-    if (!is_of_batch && tensor.is_floating_point()) tensor.fill_(std::numeric_limits<double>::quiet_NaN());
+  for (const program::Tracked& written : tracked_tensors(model)) {
+    if (written.tensor.is_floating_point()) written.tensor.detach().fill_(std::numeric_limits<double>::quiet_NaN());
   }
 }
 
@@ -65,14 +63,14 @@ ExpectedLane make_compiled_lane(const LaneRequest& request) {
     step->graph = setup.capture.capture(model, example, setup.device,
                                         [&compiled = *step](Batch microbatches) { compiled.run(microbatches); });
   }
-  const auto uncaptured = [step](Batch microbatches) {
+  const auto uncaptured = [step, &model](Batch microbatches) {
     step->run(microbatches);
-    spoil_if_armed(step->inputs);
+    spoil_if_armed(model);
   };
   if (step->graph == nullptr) return Lane(config::Lane::kCompiled, uncaptured, std::move(loaded));
-  const auto captured = [step](Batch microbatches) {
+  const auto captured = [step, &model](Batch microbatches) {
     step->graph->run(microbatches);
-    spoil_if_armed(step->inputs);
+    spoil_if_armed(model);
   };
   return Lane(config::Lane::kCompiled, captured, std::move(loaded), uncaptured);
 }
