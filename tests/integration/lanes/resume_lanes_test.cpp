@@ -224,8 +224,9 @@ TEST_CASE("a program that makes NaN of one batch is given up there, and eager's 
   CHECK_FALSE(spoilt.ran_compiled());
 
   Journey right(c, room.path / "right", Lane::kCompiled);
-  right.compare_at(kBad);
-  right.run(0, kBad + 1);
+  right.run(0, kCopied);
+  right.go_back_to(kCopied, copied, kBad);
+  right.run(kCopied, kBad + 1);
   CHECK(same_bits(right.model(), spoilt.model()));
 
   const std::int64_t compiled_steps = spoilt.compiled_steps();
