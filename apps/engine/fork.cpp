@@ -19,6 +19,7 @@
 #include "engine/training_setup.h"
 #include "engine/trusted_programs.h"
 #include "history/growth/run_history.h"
+#include "history/live_request.h"
 #include "history/setting_change.h"
 #include "kasmina/host/host_package.h"
 #include "kasmina/slot/topology.h"
@@ -196,19 +197,21 @@ void print_fork(const ForkRequest& request, const std::string& checkpoint, const
   const std::string seeds = base::joined(request.without);
   base::write_line("forked from " + checkpoint + (seeds.empty() ? "" : ", without " + seeds));
   if (is_over(image, request.job.config)) {
-    base::write_line(
-        no_epochs_left(image.info.epoch, settings_of(image, request.job.config), "esper train --resume " + path));
+    base::write_line(no_epochs_left(image.info.epoch, settings_of(image, request.job.config),
+                                    history::command_for_epochs(path, changes_in(image))));
   } else {
     base::write_line("to continue: esper train --resume " + path);
   }
 }
 
 // The figures that the run would end with are those of the network with the seeds.
-void require_epochs_left(const ForkRequest& request, const CheckpointImage& image) {
+void require_epochs_left(base::FileSystem& files, const ForkRequest& request, const CheckpointImage& image) {
   if (!request.train || request.without.empty() || !is_over(image, request.job.config)) return;
   std::string command = command_of(request);
   for (const auto& seed : request.without) command += " --without " + seed;
   if (request.job.config.policy.kind != request.parents_policy) command += " --policy none";
+  const bool only_by_set = history::sets_epochs(history::accepted_changes(files, request.parent));
+  command += only_by_set ? " --no-train, then esper set FORK epochs=N" : " --set epochs=N";
   throw Error(ExitCode::kConfig, no_epochs_left(image.info.epoch, settings_of(image, request.job.config), command));
 }
 
@@ -223,7 +226,7 @@ std::string make_fork(const ForkRequest& request) {
   auto image = restore_parent(setup, files, checkpoint, request);
   if (!request.without.empty()) leave_out(setup, request.without, image);
   change_policy(setup, request.job.config.policy.kind, image);
-  require_epochs_left(request, image);
+  require_epochs_left(files, request, image);
   const auto path = publish(request, checkpoint, image, interrupt);
   if (!request.train) print_fork(request, checkpoint, image, path);
   return path;

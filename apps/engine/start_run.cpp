@@ -20,6 +20,7 @@
 #include "engine/run_telemetry.h"
 #include "engine/shortage.h"
 #include "engine/train_report.h"
+#include "history/live_request.h"
 #include "kasmina/host/host_package.h"
 #include "kasmina/host/host_weights.h"
 #include "nissa/log.h"
@@ -51,13 +52,16 @@ void begin_anew(TrainingSetup& setup) {
   begin_with_weights(setup);
 }
 
-// settings: those of the next epoch. A fork without seeds is another network than its parent: it has no figures to end
-// with before it trained.
-void check_epochs_left(const tolaria::RunProgress& progress, const RunConfig& settings, const std::string& path) {
+// A fork without seeds is another network than its parent: it has no figures to end with before it trained.
+void check_epochs_left(const OpenRun& open, const RunConfig& own, const history::SettingChanges& accepted,
+                       const tolaria::RunProgress& progress) {
+  const std::string& path = open.folder.path;
+  const auto settings = history::settings_at(own, accepted, progress.epoch + 1);
   const auto epochs = static_cast<std::uint32_t>(settings.epochs);
   if (progress.epoch < epochs) return;
-  const std::string text = no_epochs_left(progress.epoch, settings, "esper train --resume " + path);
-  if (!progress.validation) {
+  const std::string text = no_epochs_left(progress.epoch, settings, history::command_for_epochs(path, accepted));
+  const auto with_requests = [&] { return history::settings_with(open.files, path, own, {}).epochs; };
+  if (!progress.validation && progress.epoch >= static_cast<std::uint32_t>(with_requests())) {
     throw base::Error(base::ExitCode::kConfig,
                       text + "; this fork has not been trained yet; to measure it as it is: esper evaluate " + path);
   }
@@ -122,8 +126,7 @@ tolaria::ResumePoint find_resume_point(const OpenRun& open, TrainingSetup& setup
 tolaria::ResumePoint resume(const OpenRun& open, TrainingSetup& setup, const RunConfig& config,
                             const tolaria::TrainingIdentity& identity, const RestartState* restart,
                             tamiyo::RunPolicy& policy) {
-  const std::string& path = open.folder.path;
-  const auto changes = history::accepted_changes(open.files, path);
+  const auto changes = history::accepted_changes(open.files, open.folder.path);
   auto from = find_resume_point(open, setup, identity, changes, restart, policy);
   if (from.model) {
     setup.model = std::move(from.model);
@@ -131,7 +134,7 @@ tolaria::ResumePoint resume(const OpenRun& open, TrainingSetup& setup, const Run
     begin_anew(setup);
   }
   keep_normaliser(setup, from);
-  check_epochs_left(from.progress, history::settings_at(setup.config, changes, from.progress.epoch + 1), path);
+  check_epochs_left(open, setup.config, changes, from.progress);
   if (!from.unchecked.empty()) nissa::log::warning(from.unchecked);
   keep_config(open, config);
   return from;

@@ -48,10 +48,12 @@ std::int64_t epochs_without_better(base::FileSystem& files, const std::string& r
   }
 }
 
-std::string way_out(const std::string& run, const config::RunConfig& settings) {
+std::string way_out(base::FileSystem& files, const std::string& run, const config::RunConfig& settings) {
   if (!config::epochs_are_fixed(settings)) {
-    return fmt::format("add epochs with esper train --resume {} --set epochs=N, and change settings while it trains",
-                       run);
+    const auto accepted = history::accepted_changes(files, run);
+    return fmt::format(
+        "add epochs with {}, and {}", history::command_for_epochs(run, accepted),
+        history::sets_epochs(accepted) ? "then change these settings" : "change settings while it trains");
   }
   return fmt::format(
       "its schedule follows from the number of epochs, so none can be added: fork it at an earlier step "
@@ -72,7 +74,7 @@ std::string why_over(base::FileSystem& files, const std::string& run, std::int64
   }
   if (epochs < settings.epochs) return {};
   return fmt::format("its {} epochs are trained: no epoch would begin with these settings; ", epochs) +
-         way_out(run, settings);
+         way_out(files, run, settings);
 }
 
 void refuse_if_ended(base::FileSystem& files, const SetOptions& options, const config::RunConfig& own) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -92,6 +93,15 @@ RequestedSettings settings_of(const std::vector<FieldChange>& changes) {
   RequestedSettings settings;
   for (const auto& change : changes) settings[change.field] = change.after;
   return settings;
+}
+
+bool sets_epochs(const SettingChanges& changes) {
+  return std::ranges::count(changes, "epochs", &SettingChange::field) > 0;
+}
+
+std::string command_for_epochs(const std::string& run, const SettingChanges& accepted) {
+  return sets_epochs(accepted) ? fmt::format("esper set {} epochs=N", run)
+                               : fmt::format("esper train --resume {} --set epochs=N", run);
 }
 
 }  // namespace esper::history

@@ -34,4 +34,9 @@ config::RunConfig settings_with(base::FileSystem& files, const std::string& run,
 // What to give to publish_request().
 RequestedSettings settings_of(const std::vector<FieldChange>& changes);
 
+bool sets_epochs(const SettingChanges& changes);
+// "esper train --resume RUN --set epochs=N"; where the run accepted epochs from `esper set`, which alone can change
+// them then: "esper set RUN epochs=N".
+std::string command_for_epochs(const std::string& run, const SettingChanges& accepted);
+
 }  // namespace esper::history

@@ -262,6 +262,13 @@ TEST_CASE("a fork without a seed has no figures of its parent's, and a run that 
   const auto measured = json_of(run_esper({"evaluate", child.string(), "--json"}))["validation"];
   CHECK(json_of(more)["validation"]["accuracy"] == measured["accuracy"]);
 
+  const auto asked = room.run("asked");
+  const Words without_policy{"--without", seed, "--policy", "none", "--no-train"};
+  REQUIRE(fork_run(from, asked, without_policy).exit_code == 0);
+  REQUIRE(run_esper({"set", asked, "epochs=25"}).exit_code == 0);
+  CHECK(resume(asked).exit_code == 0);
+  CHECK(read_json(asked / "summary.json")["epochs"] == 25);
+
   // Nothing was left out: the network and its figures are the parent's.
   REQUIRE(fork_run(from, same, {"--no-train"}).exit_code == 0);
   const Finished over = resume(same);

@@ -178,6 +178,21 @@ TEST_CASE("a run that was given more epochs while it trained has these, not its 
   const auto begun = runs_with("epochs=3");
   REQUIRE(begun.size() == 1);
   CHECK(begun[0]["planned_epochs"] == 6);
+
+  const Finished ended_again = set(run, {"training.optimizer.lr=0.02"});
+  CHECK(ended_again.exit_code == 2);
+  CHECK_THAT(json_of(ended_again)["error"]["text"].get<std::string>(),
+             ContainsSubstring("add epochs with esper set " + run.string() + " epochs=N, and then change"));
+  const auto step = state_of(run, checkpoints_of(run).back())["progress"]["step"].get<int>();
+  const auto fork = room.run("fork");
+  fs::create_directories(fork.parent_path());
+  const Finished forked =
+      run_esper({"fork", run.string() + "@" + std::to_string(step), "--run-dir", fork, "--no-train"});
+  CHECK_THAT(forked.out, ContainsSubstring("no epochs left to train") &&
+                             ContainsSubstring("add epochs: esper set " + fork.string() + " epochs=N"));
+  REQUIRE(set(fork, {"epochs=7"}).exit_code == 0);
+  REQUIRE(resume(fork).exit_code == 0);
+  CHECK(read_json(fork / "summary.json")["epochs"] == 7);
 }
 
 TEST_CASE("a run that stopped early takes new settings with which it goes on, and no others") {
