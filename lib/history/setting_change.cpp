@@ -10,6 +10,9 @@
 #include "base/error.h"
 #include "base/parse_number.h"
 #include "base/text/json_struct.h"
+#include "base/text/printable.h"
+#include "config/fields/field_table.h"
+#include "config/fields/field_text.h"
 #include "config/loading/live_settings.h"
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
@@ -45,11 +48,34 @@ std::string named(const std::string& folder, std::string_view begin, std::uint32
   return fmt::format("{}/{}{:04}{}", folder, begin, number, kEnd);
 }
 
+// Empty: it is a number of epochs that a run can have.
+std::string why_no_epochs(const std::string& value) {
+  config::RunConfig config;
+  const auto rows = config::field_table(config);
+  const auto& limits = std::ranges::find(rows, "epochs", &config::FieldRow::path)->limits;
+  const auto number = base::parse_number<std::int64_t>(value);
+  if (number && static_cast<double>(*number) >= *limits.min && static_cast<double>(*number) <= *limits.max) return {};
+  return fmt::format("epochs is {}, not a whole number from {}", base::printable_line(base::in_quotes(value)),
+                     config::limits_text(limits));
+}
+
 base::Expected<SettingChanges> accepted_in(std::string_view text) {
   const auto document = base::parse_json(text, kMostAcceptedBytes);
   if (!document) return base::failure(document.error());
   if (!document->is_object() || !document->contains("changes")) return base::failure("it has no \"changes\"");
-  return setting_changes_from(document->at("changes"));
+  auto changes = setting_changes_from(document->at("changes"));
+  if (!changes) return changes;
+  for (const auto& change : *changes) {
+    if (change.field != "epochs") continue;
+    if (const auto why = why_no_epochs(change.value); !why.empty()) return base::failure(why);
+  }
+  return changes;
+}
+
+[[noreturn]] void refuse_damaged(const std::string& path, const std::string& why) {
+  throw Error(ExitCode::kCheckpoint, fmt::format("{} is damaged: {}; the run cannot continue without the settings that "
+                                                 "were changed while it trained: restore it",
+                                                 path, why));
 }
 
 base::Expected<std::string> text_of_file(FileSystem& files, const std::string& path, std::uint64_t most_bytes) {
@@ -124,13 +150,16 @@ std::vector<std::string> assignments_of(const RequestedSettings& settings) {
 
 SettingChanges accepted_changes(FileSystem& files, const std::string& run) {
   const std::string path = accepted_path(run);
-  if (files.kind_of(path) == base::PathKind::kNothing) return {};
+  if (files.kind_of(path) == base::PathKind::kNothing) {
+    const std::string folder = changes_folder(run);
+    const auto kind = files.kind_of(folder);
+    if (kind != base::PathKind::kNothing && kind != base::PathKind::kFolder) refuse_damaged(folder, "it is no folder");
+    return {};
+  }
   const auto text = text_of_file(files, path, kMostAcceptedBytes);
   auto changes = text ? accepted_in(*text) : base::failure(text.error());
   if (changes) return std::move(*changes);
-  throw Error(ExitCode::kCheckpoint, fmt::format("{} is damaged: {}; the run cannot continue without the settings that "
-                                                 "were changed while it trained: restore the file",
-                                                 path, changes.error()));
+  refuse_damaged(path, changes.error());
 }
 
 void publish_accepted(FileSystem& files, const std::string& run, const SettingChanges& changes) {

@@ -43,7 +43,7 @@ std::string stamp_of_changes(const runs::FolderReader& folder) {
 
 std::int64_t planned_epochs(const std::string& run, const runs::ConfigText& config) {
   try {
-    if (const auto changed = runs::changed_epochs(run)) return std::max<std::int64_t>(*changed, 0);
+    if (const auto changed = runs::changed_epochs(run)) return *changed;
   } catch (const base::Error&) {
     // The training refuses such a file; until then config.yaml's number is shown.
   }

@@ -45,6 +45,40 @@ TEST_CASE("a list of accepted changes that is damaged is an error, never an empt
   }
 }
 
+TEST_CASE("a list of accepted changes with a number of epochs that no run can have is damaged") {
+  Disk disk;
+  for (const char* epochs : {"1", "1000000"}) {
+    const SettingChanges changes{{3, "epochs", epochs, 1}};
+    publish_accepted(disk.files, kRun, changes);
+    CHECK(accepted_changes(disk.files, kRun) == changes);
+  }
+  for (const char* epochs : {"0", "-3", "1000001", "1e300", "3.5", "", "three"}) {
+    CAPTURE(epochs);
+    publish_accepted(disk.files, kRun, {{3, "epochs", "9", 1}, {5, "epochs", epochs, 2}});
+    try {
+      accepted_changes(disk.files, kRun);
+      FAIL("read");
+    } catch (const base::Error& error) {
+      CHECK(error.code() == base::ExitCode::kCheckpoint);
+      const std::string reason =
+          std::string("epochs is \"") + epochs + "\", not a whole number from 1 to 1000000; the run cannot continue";
+      CHECK(std::string(error.what()).find("/run/changes/accepted.json is damaged: " + reason) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a file in place of the folder of changes is damage, and not a run without changes") {
+  Disk disk;
+  disk.files.put("/run/changes", "");
+  try {
+    accepted_changes(disk.files, kRun);
+    FAIL("read");
+  } catch (const base::Error& error) {
+    CHECK(error.code() == base::ExitCode::kCheckpoint);
+    CHECK(std::string(error.what()).find("/run/changes is damaged: it is no folder;") != std::string::npos);
+  }
+}
+
 TEST_CASE("a list of accepted changes that is too large to be one is damaged, too") {
   Disk disk;
   publish_accepted(disk.files, kRun, {{3, kLr, "0.01", 1}});

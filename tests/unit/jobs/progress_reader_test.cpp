@@ -77,6 +77,9 @@ TEST_CASE("where the accepted changes are damaged, or no file, the planned epoch
   room.add_config(12);
   room.add(epoch_line(1, 2));
   SECTION("damaged") { append(room.job.run_dir + "/changes/accepted.json", R"({"changes": [)"); }
+  SECTION("no number of epochs") {
+    history::publish_accepted(storage::real_file_system(), room.job.run_dir, {{2, "epochs", "0", 1}});
+  }
   SECTION("a folder") { std::filesystem::create_directories(room.job.run_dir + "/changes/accepted.json"); }
   SECTION("behind a link") {
     history::publish_accepted(storage::real_file_system(), room.folder / "other", {{2, "epochs", "15", 1}});

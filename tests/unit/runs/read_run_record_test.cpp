@@ -317,6 +317,14 @@ TEST_CASE("what cannot be read makes a run damaged, with the reason, and nothing
     write_text(run.path + "/changes/accepted.json", R"({"changes": [)");
     reason = "accepted.json is damaged";
   }
+  SECTION("accepted settings with a number of epochs that is none") {
+    history::publish_accepted(storage::real_file_system(), run.path, {{2, "epochs", "0", 1}});
+    reason = "changes/accepted.json is damaged: epochs is \"0\"";
+  }
+  SECTION("a file in place of the changed settings") {
+    write_text(run.path + "/changes", "");
+    reason = "changes is damaged: it is no folder";
+  }
   SECTION("a link in place of the changed settings") {
     fs::create_directories(room / "elsewhere");
     fs::create_directory_symlink(room / "elsewhere", run.path + "/changes");
