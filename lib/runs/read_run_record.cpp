@@ -71,16 +71,23 @@ StateAndReason unrecorded_end(const RunReading& reading) {
           only_forked ? "forked, and not trained since" : "no process works on it, and none recorded its end"};
 }
 
-std::string reason_of(const Summary& summary) {
-  return summary.stopped_early ? "stopped early: " + summary.reason : summary.reason;
+std::string reason_of(bool stopped_early, const std::string& reason) {
+  return stopped_early ? "stopped early: " + reason : reason;
+}
+
+// Of a run that finished, only one that stopped early has a reason.
+StateAndReason recorded_end(const RecordedEnd& end) {
+  const RunState state = state_of_exit(end);
+  return {state, reason_of(state == RunState::kFinished && !end.reason.empty(), end.reason)};
 }
 
 StateAndReason state_of(const RunReading& reading) {
   if (reading.use == FolderUse::kHeld) return {RunState::kRunning, ""};
   if (!reading.damage.empty()) return {RunState::kDamaged, reading.damage};
-  if (reading.summary_is_newest) return {reading.summary->state, reason_of(*reading.summary)};
-  return reading.end.end ? StateAndReason{state_of_exit(*reading.end.end), reading.end.end->reason}
-                         : unrecorded_end(reading);
+  if (reading.summary_is_newest) {
+    return {reading.summary->state, reason_of(reading.summary->stopped_early, reading.summary->reason)};
+  }
+  return reading.end.end ? recorded_end(*reading.end.end) : unrecorded_end(reading);
 }
 
 void take_course(const Course& course, RunRecord& record) {

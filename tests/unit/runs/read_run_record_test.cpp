@@ -246,6 +246,13 @@ TEST_CASE("a process that ended without a summary is known by its last event") {
     CHECK(record.state == RunState::kFailed);
     CHECK(record.reason == "no memory");
   }
+  SECTION("that stopped early") {
+    const auto attributes = json{{"exit_code", "0"}, {"reason", "validation loss no longer improves"}};
+    run.add_packet(packet(5, json::array(), json::array({event("tolaria.run_finished", attributes)}), 2));
+    const auto record = read_run_record(run.path);
+    CHECK(record.state == RunState::kFinished);
+    CHECK(record.reason == "stopped early: validation loss no longer improves");
+  }
   SECTION("with an exit code") {
     const auto [code, state] = GENERATE(std::pair{"0", RunState::kFinished}, std::pair{"4", RunState::kDiverged},
                                         std::pair{"143", RunState::kInterrupted}, std::pair{"6", RunState::kFailed});
