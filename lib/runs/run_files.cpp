@@ -53,12 +53,12 @@ std::string end_of_ledger(const base::RawObject& summary) {
   return ledger ? text_at(parse_members(*ledger, {"until"}), "until") : "";
 }
 
-// A whole number from 0 on; others are as good as missing.
+// A whole number from 0 on that a run can count to; others are as good as missing.
 std::optional<std::int64_t> count_of(const json& object, const std::string& name) {
   const json& value = member(object, name);
   if (!value.is_number_integer() || !value.is_number_unsigned()) return std::nullopt;
   const auto count = value.get<std::uint64_t>();
-  return std::in_range<std::int64_t>(count) ? std::optional(static_cast<std::int64_t>(count)) : std::nullopt;
+  return std::in_range<std::uint32_t>(count) ? std::optional(static_cast<std::int64_t>(count)) : std::nullopt;
 }
 
 // Seconds that a clock can have counted; others are as good as missing.
