@@ -2,13 +2,16 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 #include <sstream>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/names.h"
+#include "base/text/joined.h"
 #include "base/text/json_fields.h"
 #include "history/telemetry/jsonl_reader.h"
 #include "leyline/telemetry/telemetry.h"
@@ -35,16 +38,35 @@ constexpr std::uintmax_t kLargestSummary = 16 << 20;
 
 double sum(const Times& times) { return std::accumulate(times.begin(), times.end(), 0.0); }
 
-// Milliseconds that a clock can have counted; others are as good as missing.
-std::optional<double> counted_ms(const json& object, const std::string& name) {
+// Milliseconds or microseconds that a clock can have counted; others are as good as missing.
+std::optional<double> counted_time(const json& object, const std::string& name) {
   constexpr double kMost = 1e15;
-  const auto ms = number_at(object, name);
-  return ms && *ms >= 0 && *ms <= kMost ? ms : std::nullopt;
+  const auto time = number_at(object, name);
+  return time && *time >= 0 && *time <= kMost ? time : std::nullopt;
 }
 
-std::string damaged_times(std::size_t count, std::string_view file) {
-  return fmt::format("{} time{} in {} {} damaged and {} ignored", count, count == 1 ? "" : "s", file,
-                     count == 1 ? "is" : "are", count == 1 ? "was" : "were");
+// Nothing where it is missing or null; another value that is no count adds to `damaged`.
+std::optional<std::int64_t> ledger_count(const json& object, const std::string& name, std::size_t& damaged) {
+  if (member(object, name).is_null()) return std::nullopt;
+  const auto count = number_at<std::int64_t>(object, name);
+  if (count && *count >= 0) return count;
+  ++damaged;
+  return std::nullopt;
+}
+
+// what: "time" or "count".
+void note_damaged(std::size_t count, std::string_view what, std::string_view file, std::vector<std::string>& gaps) {
+  if (count == 0) return;
+  gaps.push_back(fmt::format("{} {}{} in {} {} damaged and {} ignored", count, what, count == 1 ? "" : "s", file,
+                             count == 1 ? "is" : "are", count == 1 ? "was" : "were"));
+}
+
+// Of base::rfc3339()'s form: such times sort as texts.
+bool is_time_of_day(std::string_view text) {
+  static const std::string kForm = base::rfc3339({});
+  const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
+  return std::ranges::equal(text, kForm,
+                            [&](char letter, char form) { return is_digit(form) ? is_digit(letter) : letter == form; });
 }
 
 // The account in summary.json.
@@ -55,8 +77,10 @@ struct Summary {
   std::string status;
   std::optional<std::int64_t> skipped_steps, steps;
 
-  // Times of day in one form and in UTC: they sort as texts.
-  bool covers(const std::string& timestamp) const { return !from.empty() && from <= timestamp && timestamp <= until; }
+  bool has_times_of_day() const { return is_time_of_day(from) && is_time_of_day(until) && from <= until; }
+  bool covers(const std::string& timestamp) const {
+    return has_times_of_day() && from <= timestamp && timestamp <= until;
+  }
 };
 
 // Adds to `gaps` what keeps it from being read.
@@ -64,7 +88,12 @@ Summary read_summary(const std::filesystem::path& path, std::vector<std::string>
   Summary summary;
   json parsed;
   storage::ConfinedFileSystem files(path.parent_path().string(), storage::Owner::kAnyone);
-  if (files.kind_of(path.string()) != base::PathKind::kFile) return {};
+  const auto kind = files.kind_of(path.string());
+  if (kind == base::PathKind::kNothing) return {};
+  if (kind != base::PathKind::kFile) {
+    gaps.push_back("summary.json is no file and was ignored");
+    return {};
+  }
   try {
     const auto bytes = storage::read_file(files, path.string(), kLargestSummary);
     parsed = json::parse(storage::text_of(bytes), nullptr, /*allow_exceptions=*/false);
@@ -80,7 +109,7 @@ Summary read_summary(const std::filesystem::path& path, std::vector<std::string>
   }
   const json& ledger = member(parsed, "ledger");
   if (ledger.is_null()) return {};  // of a version that kept no account
-  const auto wall_ms = counted_ms(ledger, "wall_ms");
+  const auto wall_ms = counted_time(ledger, "wall_ms");
   if (!wall_ms) {
     gaps.push_back(ledger.is_object() ? "the wall time in summary.json is damaged and was ignored"
                                       : "the ledger in summary.json is damaged and was ignored");
@@ -91,19 +120,20 @@ Summary read_summary(const std::filesystem::path& path, std::vector<std::string>
     gaps.push_back("the times in summary.json are damaged and were ignored");
     return {};
   }
-  std::size_t damaged = 0;
+  std::size_t damaged = 0, damaged_counts = 0;
   for (const auto& [owner, name] : names(Owner{})) {
-    const auto ms = counted_ms(times, std::string(name));
+    const auto ms = counted_time(times, std::string(name));
     if (!ms && !member(times, std::string(name)).is_null()) ++damaged;
     summary.ms[index_of(owner)] = ms.value_or(0);
   }
-  if (damaged > 0) gaps.push_back(damaged_times(damaged, "summary.json"));
+  note_damaged(damaged, "time", "summary.json", gaps);
   summary.from = text_at(ledger, "from");
   summary.until = text_at(ledger, "until");
   summary.wall_ms = *wall_ms;
   summary.status = text_at(parsed, "status");
-  summary.skipped_steps = number_at<std::int64_t>(parsed, "skipped_steps");
-  summary.steps = number_at<std::int64_t>(parsed, "steps");
+  summary.skipped_steps = ledger_count(parsed, "skipped_steps", damaged_counts);
+  summary.steps = ledger_count(parsed, "steps", damaged_counts);
+  note_damaged(damaged_counts, "count", "summary.json", gaps);
   return summary;
 }
 
@@ -133,15 +163,17 @@ class Packets {
       for (const auto& metric : metrics) epoch |= take_metric(metric, summarized ? inside_ : outside_);
     }
     if (epoch) take_epoch(packet);
+    any_is_summarized_ |= summarized;
     open_is_summarized_ = summarized;
     return events.is_array() && metrics.is_array();
   }
 
   void finish() {
     end_process(Last::kYes);
-    if (damaged_times_ > 0) gaps().push_back(damaged_times(damaged_times_, "telemetry.jsonl"));
+    note_damaged(damaged_times_, "time", "telemetry.jsonl", gaps());
+    note_damaged(damaged_counts_, "count", "telemetry.jsonl", gaps());
     if (run_.processes > 0 && !open_is_summarized_) run_.status.clear();  // it is an earlier process's
-    const bool use_summary = summary_.wall_ms > 0 && sum(summary_.ms) >= 0.99 * sum(inside_);
+    const bool use_summary = summary_.wall_ms > 0 && sum(summary_.ms) >= 0.99 * sum(inside_) && is_own_process();
     const Times& newest = use_summary ? summary_.ms : inside_;
     for (std::size_t i = 0; i < newest.size(); ++i) run_.ms[i] = outside_[i] + newest[i];
     run_.wall_ms = sum(outside_) + (use_summary ? summary_.wall_ms : sum(inside_));
@@ -152,10 +184,32 @@ class Packets {
       run_.skipped_steps = summary_.skipped_steps;
       run_.steps = summary_.steps.value_or(0);
     }
+    if (run_.steps > 0 && run_.skipped_steps.value_or(0) > run_.steps) {
+      gaps().push_back(fmt::format("{} of {} steps are recorded as skipped, more than there are, and were ignored",
+                                   *run_.skipped_steps, run_.steps));
+      run_.skipped_steps.reset();
+    }
   }
 
  private:
   enum class Last { kNo, kYes };
+
+  // Whether the times of the summary are of no other packets than those that it covers, as they would count twice.
+  // Adds a gap where not.
+  bool is_own_process() {
+    if (sum(inside_) + sum(outside_) <= 0) return true;
+    if (!summary_.has_times_of_day()) {
+      gaps().push_back("the times of day (from, until) in summary.json are damaged: its ledger was ignored");
+      return false;
+    }
+    if (!any_is_summarized_ && run_.steps > 0 && summary_.steps == run_.steps) {
+      gaps().push_back(
+          "no packet in telemetry.jsonl is of the times of day (from, until) in summary.json, which has the same "
+          "steps: its ledger was ignored");
+      return false;
+    }
+    return true;
+  }
 
   void take_event(const json& event) {
     const std::string name = text_at(event, "description");
@@ -180,32 +234,35 @@ class Packets {
   // True for one that only an epoch's packet has.
   bool take_metric(const json& metric, Times& times) {
     const std::string name = text_at(metric, "name");
-    const auto value = number_at(metric, "value");
     if (name == "tolaria.ledger.ms"_metric.name()) take_time(metric, times);
     const bool is_of_epoch = name == "tolaria.training.loss"_metric.name();
-    if (!value) return is_of_epoch;  // a loss that is not finite has none
-    if (name == "tolaria.step.p50_us"_metric.name()) run_.step_p50_us = value;
-    if (name == "tolaria.step.p95_us"_metric.name()) run_.step_p95_us = value;
-    if (name == "tolaria.timeout.tamiyo_total"_metric.name()) timeouts_ = *value;
-    if (name == "tolaria.scaler.skipped_steps_total"_metric.name()) {
-      run_.skipped_steps = number_at<std::int64_t>(metric, "value");
-    }
-    if (name == "tolaria.training.steps_total"_metric.name()) {
-      run_.steps = number_at<std::int64_t>(metric, "value").value_or(run_.steps);
-    }
+    if (is_of_epoch || member(metric, "value").is_null()) return is_of_epoch;  // a loss that is not finite has none
+    if (name == "tolaria.step.p50_us"_metric.name()) run_.step_p50_us = step_time(metric);
+    if (name == "tolaria.step.p95_us"_metric.name()) run_.step_p95_us = step_time(metric);
+    if (name == "tolaria.timeout.tamiyo_total"_metric.name()) timeouts_ = count_in(metric).value_or(timeouts_);
+    if (name == "tolaria.scaler.skipped_steps_total"_metric.name()) run_.skipped_steps = count_in(metric);
+    if (name == "tolaria.training.steps_total"_metric.name()) run_.steps = count_in(metric).value_or(run_.steps);
     // What other sinks lost is not missing here. Runs of earlier versions count all sinks as one.
     const auto sink = text_at(member(metric, "attributes"), "sink");
     if (name == "nissa.dropped_total"_metric.name() && (sink.empty() || sink == "jsonl")) {
-      dropped_ = number_at<std::int64_t>(metric, "value").value_or(dropped_);
+      dropped_ = count_in(metric).value_or(dropped_);
     }
     return is_of_epoch;
+  }
+
+  std::optional<std::int64_t> count_in(const json& metric) { return ledger_count(metric, "value", damaged_counts_); }
+
+  std::optional<double> step_time(const json& metric) {
+    const auto us = counted_time(metric, "value");
+    if (!us) ++damaged_times_;
+    return us;
   }
 
   // An owner with a name that is not known here is of another version.
   void take_time(const json& metric, Times& times) {
     const std::string owner_name = text_at(member(metric, "attributes"), "owner");
     const auto owner = base::from_name<Owner>(owner_name);
-    const auto ms = counted_ms(metric, "value");
+    const auto ms = counted_time(metric, "value");
     if (owner && ms) times[index_of(*owner)] += *ms;
     if (owner_name.empty() || (owner && !ms)) ++damaged_times_;
   }
@@ -219,7 +276,7 @@ class Packets {
   }
 
   void end_process(Last last) {
-    run_.policy_timeouts += std::exchange(timeouts_, 0);
+    run_.policy_timeouts += static_cast<double>(std::exchange(timeouts_, 0));
     const std::int64_t dropped = std::exchange(dropped_, 0);
     if (run_.processes == 0 || open_is_summarized_) return;
     const std::string which = fmt::format("process {}", run_.processes);
@@ -239,14 +296,13 @@ class Packets {
   const Summary& summary_;
   RunLedger& run_;
   Times inside_{}, outside_{};  // of packets that the summary covers, and of the others
-  bool finished_ = false, open_is_summarized_ = false;
+  bool finished_ = false, open_is_summarized_ = false, any_is_summarized_ = false;
   std::optional<std::ptrdiff_t> killed_;  // where the gap of the process before the newest one is, if it has one
   std::set<std::string> seen_;
   std::int64_t epoch_packets_ = 0;
-  std::size_t damaged_times_ = 0;
+  std::size_t damaged_times_ = 0, damaged_counts_ = 0;
   std::string newest_epoch_;
-  double timeouts_ = 0;
-  std::int64_t dropped_ = 0;
+  std::int64_t timeouts_ = 0, dropped_ = 0;
 };
 
 }  // namespace
@@ -258,23 +314,25 @@ RunLedger read_run_ledger(const std::filesystem::path& run) {
   Packets packets(summary, ledger);
   const auto telemetry = run / "telemetry.jsonl";
   JsonlReport report;
-  if (has_telemetry(telemetry)) {
+  const bool reported = has_telemetry(telemetry);
+  if (reported) {
     std::size_t incomplete = 0;
     const auto take = [&](const json& packet) { incomplete += packets.take(packet) ? 0 : 1; };
     report = read_jsonl(telemetry, take, is_ledger_metric);
     report.damaged_total += incomplete;
     ledger.damaged_lines = report.damaged_total;
-  } else {
-    ledger.gaps.push_back("there is no telemetry.jsonl: only the process that wrote summary.json is covered");
   }
   packets.finish();
   const auto missing = gaps_of(report);
   ledger.gaps.insert(ledger.gaps.end(), missing.begin(), missing.end());
   if (ledger.wall_ms <= 0) {
+    const std::string why = ledger.gaps.empty() ? "" : " (" + base::joined(ledger.gaps, "; ") + ")";
     throw base::Error(base::ExitCode::kData,
-                      run.string() +
-                          " has no recorded times: neither its telemetry.jsonl nor its summary.json has any. They are "
-                          "recorded at the end of each epoch if telemetry.jsonl is true");
+                      run.string() + " has no recorded times: neither its telemetry.jsonl nor its summary.json has " +
+                          "any" + why + ". They are recorded at the end of each epoch if telemetry.jsonl is true");
+  }
+  if (!reported) {
+    ledger.gaps.push_back("there is no telemetry.jsonl: only the process that wrote summary.json is covered");
   }
   return ledger;
 }

@@ -61,8 +61,8 @@ std::string slowness_text(const std::string& run, const RunLedger& ledger, const
   text += fmt::format("{:<12} {:>14.3f} {:>7.2f}%  of the wall time, within 0.5%\n", "sum",
                       percent_sum(shares) * ledger.wall_ms / 100, percent_sum(shares));
   if (ledger.step_p50_us) {
-    text += fmt::format("\nsteps      p50 {:.1f} us, p95 {:.1f} us in the newest epoch\n", *ledger.step_p50_us,
-                        ledger.step_p95_us.value_or(0));
+    const std::string p95 = ledger.step_p95_us ? fmt::format(", p95 {:.1f} us", *ledger.step_p95_us) : "";
+    text += fmt::format("\nsteps      p50 {:.1f} us{} in the newest epoch\n", *ledger.step_p50_us, p95);
   }
   if (ledger.skipped_steps.value_or(0) > 0) {
     text += fmt::format("skipped    {} of {} steps changed nothing: their gradients overflow in fp16\n",
@@ -80,7 +80,10 @@ ordered_json slowness_json(const std::string& run, const RunLedger& ledger, cons
     owners.push_back({{"owner", base::name_of(share.owner)}, {"ms", share.ms}, {"percent", share.percent}});
   }
   ordered_json step = nullptr;
-  if (ledger.step_p50_us) step = {{"p50_us", *ledger.step_p50_us}, {"p95_us", ledger.step_p95_us.value_or(0)}};
+  if (ledger.step_p50_us) {
+    step = {{"p50_us", *ledger.step_p50_us},
+            {"p95_us", ledger.step_p95_us ? ordered_json(*ledger.step_p95_us) : ordered_json()}};
+  }
   return {{"run_dir", run},
           {"wall_ms", ledger.wall_ms},
           {"percent_sum", percent_sum(shares)},

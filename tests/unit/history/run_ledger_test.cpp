@@ -187,6 +187,46 @@ TEST_CASE("a summary whose times of day cannot be right is not believed") {
   CHECK(run.read().wall_ms == 1000);
 }
 
+TEST_CASE("a summary that does not say which packets it covers is told, and its times do not count twice") {
+  const RunFolder run;
+  run.event(1, "tolaria.run_started");
+  run.epoch(2, 1, {{"compute", 1000}});
+  run.event(4, "tolaria.run_finished");
+  const json from = RunFolder::time(0), until = RunFolder::time(5);
+  const std::vector<std::pair<json, json>> wrong = {
+      {"x", until}, {5, until}, {nullptr, until}, {from, "zzz"}, {from, "1970-01-01T00:00:00.000000Z"}, {from, ""}};
+  for (const auto& [begin, end] : wrong) {
+    CAPTURE(begin.dump(), end.dump());
+    run.summary({{"from", begin}, {"until", end}, {"wall_ms", 1200}, {"ms", {{"compute", 1200}}}});
+    const auto ledger = run.read();
+    CHECK(ledger.wall_ms == 1000);
+    CHECK(ledger.of(Owner::kCompute) == 1000);
+    CHECK(ledger.gaps == std::vector<std::string>{
+                             "the times of day (from, until) in summary.json are damaged: its ledger was ignored"});
+  }
+  fs::remove(run.path / "telemetry.jsonl");
+  run.summary({{"from", "x"}, {"until", until}, {"wall_ms", 1200}, {"ms", {{"compute", 1200}}}});
+  CHECK(run.read().wall_ms == 1200);  // there is nothing that would count twice
+}
+
+TEST_CASE("a summary of another time than the packets counts, unless it has their steps") {
+  const RunFolder run;
+  const json steps = {{"name", "tolaria.training.steps_total"}, {"value", 40}};
+  run.event(1, "tolaria.run_started");
+  run.epoch(2, 1, {{"compute", 1000}});
+  run.packet(3, json::array({steps}), json::array());
+  run.event(4, "tolaria.run_finished");
+  const json ledger = {
+      {"from", RunFolder::time(20)}, {"until", RunFolder::time(25)}, {"wall_ms", 1200}, {"ms", {{"compute", 1200}}}};
+  std::ofstream(run.path / "summary.json") << json{{"ledger", ledger}, {"steps", 80}};
+  CHECK(run.read().wall_ms == 2200);
+  CHECK(run.read().gaps.empty());
+  std::ofstream(run.path / "summary.json") << json{{"ledger", ledger}, {"steps", 40}};
+  CHECK(run.read().wall_ms == 1000);
+  REQUIRE(run.read().gaps.size() == 1);
+  CHECK_THAT(run.read().gaps.front(), StartsWith("no packet in telemetry.jsonl is of the times of day (from, until)"));
+}
+
 TEST_CASE("times that no clock can have counted are not believed") {
   const RunFolder run;
   run.event(1, "tolaria.run_started");
@@ -285,6 +325,57 @@ TEST_CASE("steps that fp16 skipped are those of the newest epoch, or of the summ
   CHECK(run.read().skipped_share() == 0);
 }
 
+TEST_CASE("step times and counts that cannot be are told and left out") {
+  const RunFolder run;
+  const auto report = [&](const json& value) {
+    fs::remove(run.path / "telemetry.jsonl");
+    run.event(1, "tolaria.run_started");
+    run.epoch(2, 1, {{"compute", 1000}});
+    json metrics = json::array();
+    for (const char* name : {"tolaria.step.p50_us", "tolaria.step.p95_us", "tolaria.timeout.tamiyo_total",
+                             "tolaria.scaler.skipped_steps_total", "tolaria.training.steps_total"}) {
+      metrics.push_back({{"name", name}, {"value", value}});
+    }
+    run.packet(3, metrics, json::array());
+    run.event(4, "tolaria.run_finished");
+    return run.read();
+  };
+  const auto sound = report(5);
+  CHECK(sound.step_p50_us == 5);
+  CHECK(sound.step_p95_us == 5);
+  CHECK(sound.policy_timeouts == 5);
+  CHECK(sound.gaps.empty());
+  CHECK(report(nullptr).gaps.empty());
+  for (const json& value : {json(1e300), json(-1), json("x")}) {
+    CAPTURE(value.dump());
+    const auto ledger = report(value);
+    CHECK_FALSE(ledger.step_p50_us);
+    CHECK_FALSE(ledger.step_p95_us);
+    CHECK(ledger.policy_timeouts == 0);
+    CHECK_FALSE(ledger.skipped_steps);
+    CHECK(ledger.steps == 0);
+    CHECK(ledger.gaps == std::vector<std::string>{"2 times in telemetry.jsonl are damaged and were ignored",
+                                                  "3 counts in telemetry.jsonl are damaged and were ignored"});
+  }
+}
+
+TEST_CASE("more skipped steps than steps are told and left out") {
+  const RunFolder run;
+  const json ledger = {{"wall_ms", 15}, {"ms", {{"compute", 15}}}};
+  const auto gaps = [&](const json& skipped) {
+    std::ofstream(run.path / "summary.json") << json{{"ledger", ledger}, {"skipped_steps", skipped}, {"steps", 40}};
+    const auto read = run.read();
+    CHECK(read.skipped_steps.has_value() == (skipped == 40));
+    CHECK(read.steps == 40);
+    REQUIRE_FALSE(read.gaps.empty());
+    return std::vector<std::string>(read.gaps.begin(), read.gaps.end() - 1);  // the last: there is no telemetry.jsonl
+  };
+  CHECK(gaps(40).empty());
+  CHECK(gaps(99999) ==
+        std::vector<std::string>{"99999 of 40 steps are recorded as skipped, more than there are, and were ignored"});
+  CHECK(gaps(-1) == std::vector<std::string>{"1 count in summary.json is damaged and was ignored"});
+}
+
 TEST_CASE("an epoch without a finite loss counts") {
   const RunFolder run;
   run.event(1, "tolaria.run_started");
@@ -308,6 +399,16 @@ TEST_CASE("a summary.json that cannot be read is not called damaged") {
   REQUIRE(ledger.gaps.size() == 1);
   CHECK_THAT(ledger.gaps.front(),
              StartsWith("summary.json was ignored: cannot read ") && ContainsSubstring("too large"));
+}
+
+TEST_CASE("a summary.json that is a folder is told") {
+  const RunFolder run;
+  run.event(1, "tolaria.run_started");
+  run.epoch(2, 1, {{"compute", 1000}});
+  run.event(4, "tolaria.run_finished");
+  fs::create_directory(run.path / "summary.json");
+  CHECK(run.read().wall_ms == 1000);
+  CHECK(run.read().gaps == std::vector<std::string>{"summary.json is no file and was ignored"});
 }
 
 TEST_CASE("without telemetry the summary is enough") {
@@ -353,6 +454,25 @@ TEST_CASE("a folder without any times is an error that says so") {
   }
   run.event(1, "tolaria.run_started");
   CHECK_THROWS_AS(run.read(), base::Error);
+}
+
+TEST_CASE("a folder whose times are all damaged is an error that says what is damaged") {
+  const RunFolder run;
+  const auto problem = [&]() -> std::string {
+    try {
+      run.read();
+    } catch (const base::Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  run.epoch(2, 1, {{"compute", -5}});
+  run.event(4, "tolaria.run_finished");
+  CHECK_THAT(problem(), ContainsSubstring("has any (1 time in telemetry.jsonl is damaged and was ignored). They are"));
+  std::ofstream(run.path / "telemetry.jsonl") << std::string(4096, '\0');
+  CHECK_THAT(problem(), ContainsSubstring("has any (telemetry.jsonl has 1 damaged line; its"));
+  fs::remove(run.path / "telemetry.jsonl");
+  CHECK_THAT(problem(), ContainsSubstring("has any. They are recorded at the end of each epoch"));
 }
 
 }  // namespace esper::test::run_ledger_test

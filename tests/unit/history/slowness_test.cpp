@@ -156,6 +156,16 @@ TEST_CASE("more threads than cores slow all that is computed, and so does fp16, 
   CHECK(advise(config, ledger).set == "data.validation_fraction=0.1");
 }
 
+TEST_CASE("a percentile of the steps that is not known is left out") {
+  RunLedger ledger = with(Owner::kCompute, 0);
+  ledger.step_p50_us = 12.5;
+  CHECK(history::slowness_text("runs/a", ledger, {}).find("p50 12.5 us in the newest epoch\n") != std::string::npos);
+  CHECK(history::slowness_json("runs/a", ledger, {})["step"].dump() == R"({"p50_us":12.5,"p95_us":null})");
+  ledger.step_p95_us = 20;
+  CHECK(history::slowness_text("runs/a", ledger, {}).find("p50 12.5 us, p95 20.0 us in") != std::string::npos);
+  CHECK(history::slowness_json("runs/a", ledger, {})["step"]["p95_us"] == 20);
+}
+
 TEST_CASE("steps that fp16 skips are reported, and are worth advice as far as they take time") {
   RunConfig config;
   config.device.precision = config::Precision::kFp16;
