@@ -37,7 +37,7 @@ struct SweepPlaces {
 
 struct CheckedConfigurations {
   std::vector<base::Problem> problems;  // each with the first configuration that has it
-  std::vector<base::Problem> warnings;  // of settings without effect
+  std::vector<base::Problem> warnings;  // of settings that are doubtful or without effect
 };
 // Reads the run file with each configuration as training would. A problem or warning has the place of the value that it
 // is about; each is listed once.

@@ -40,7 +40,7 @@ std::vector<base::Problem> missing_data(const config::LoadedConfig& loaded) {
   return problems;
 }
 
-// What is no mistake: settings without effect, and that this machine lacks what the run file needs.
+// What is no mistake: settings that are doubtful or without effect, and what the run file needs and this machine lacks.
 std::vector<base::Problem> notes_on(const config::LoadedConfig& loaded) {
   std::vector<base::Problem> notes = loaded.warnings;
   const std::string& device = loaded.config.device.kind;

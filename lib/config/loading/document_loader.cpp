@@ -11,6 +11,7 @@
 #include "base/text/nearest.h"
 #include "base/text/printable.h"
 #include "config/loading/read_value.h"
+#include "config/rules/doubtful_settings.h"
 #include "config/rules/fit_defaults.h"
 #include "config/rules/without_effect.h"
 #include "config/writing/earlier_versions.h"
@@ -142,8 +143,10 @@ void DocumentLoader::add_findings() {
 // A run keeps what it was begun with: its user was warned then.
 void DocumentLoader::add_warnings() {
   if (is_of_run_) return;
-  for (const Finding& finding : settings_without_effect(out_.config)) {
-    out_.warnings.push_back({place_of(finding), finding.path, finding.text});
+  for (const Findings& findings : {settings_without_effect(out_.config), doubtful_settings(out_.config)}) {
+    for (const Finding& finding : findings) {
+      out_.warnings.push_back({place_of(finding), finding.path, finding.text});
+    }
   }
 }
 

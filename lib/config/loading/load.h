@@ -19,7 +19,8 @@ namespace esper::config {
 struct LoadedConfig {
   RunConfig config;                     // what could be read; to be used only where there are no problems
   std::vector<base::Problem> problems;  // by place: what is extended, the run file, the assignments
-  // What is no problem: fields of DocumentKind::kOfRun that were ignored, settings of kRunFile without effect.
+  // What is no problem: fields of DocumentKind::kOfRun that were ignored, settings of kRunFile that are doubtful or
+  // without effect.
   std::vector<base::Problem> warnings;
   std::map<std::string, base::Place>
       origins;  // of each field and section that was given; a field not here has its default
