@@ -6,24 +6,20 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
-#include <sstream>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/names.h"
 #include "base/text/joined.h"
 #include "base/text/json_fields.h"
+#include "history/ledger/recorded_number.h"
+#include "history/ledger/summary_ledger.h"
 #include "history/telemetry/jsonl_reader.h"
 #include "leyline/telemetry/telemetry.h"
 #include "nissa/telemetry_files.h"
-#include "storage/bytes.h"
-#include "storage/confined_file_system.h"
-#include "storage/file_tools.h"
 
 namespace esper::history {
 
 using base::member;
-using base::number_at;
 using base::text_at;
 using nissa::has_telemetry;
 
@@ -32,110 +28,9 @@ namespace {
 using base::Owner;
 using nlohmann::json;
 using namespace leyline::literals;
-using Times = std::array<double, base::kNumOwners>;
-
-constexpr std::uintmax_t kLargestSummary = 16 << 20;
+using Times = OwnerMs;
 
 double sum(const Times& times) { return std::accumulate(times.begin(), times.end(), 0.0); }
-
-// Milliseconds or microseconds that a clock can have counted; others are as good as missing.
-std::optional<double> counted_time(const json& object, const std::string& name) {
-  constexpr double kMost = 1e15;
-  const auto time = number_at(object, name);
-  return time && *time >= 0 && *time <= kMost ? time : std::nullopt;
-}
-
-// Nothing where it is missing or null; another value that is no count adds to `damaged`.
-std::optional<std::int64_t> ledger_count(const json& object, const std::string& name, std::size_t& damaged) {
-  if (member(object, name).is_null()) return std::nullopt;
-  const auto count = number_at<std::int64_t>(object, name);
-  if (count && *count >= 0) return count;
-  ++damaged;
-  return std::nullopt;
-}
-
-// what: "time" or "count".
-void note_damaged(std::size_t count, std::string_view what, std::string_view file, std::vector<std::string>& gaps) {
-  if (count == 0) return;
-  gaps.push_back(fmt::format("{} {}{} in {} {} damaged and {} ignored", count, what, count == 1 ? "" : "s", file,
-                             count == 1 ? "is" : "are", count == 1 ? "was" : "were"));
-}
-
-// Of base::rfc3339()'s form: such times sort as texts.
-bool is_time_of_day(std::string_view text) {
-  static const std::string kForm = base::rfc3339({});
-  const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
-  return std::ranges::equal(text, kForm,
-                            [&](char letter, char form) { return is_digit(form) ? is_digit(letter) : letter == form; });
-}
-
-// The account in summary.json.
-struct Summary {
-  std::string from, until;
-  Times ms{};
-  double wall_ms = 0;
-  std::string status;
-  std::optional<std::int64_t> skipped_steps, steps;
-
-  bool has_times_of_day() const { return is_time_of_day(from) && is_time_of_day(until) && from <= until; }
-  bool covers(const std::string& timestamp) const {
-    return has_times_of_day() && from <= timestamp && timestamp <= until;
-  }
-};
-
-// Adds to `gaps` what keeps it from being read.
-Summary read_summary(const std::filesystem::path& path, std::vector<std::string>& gaps) {
-  Summary summary;
-  json parsed;
-  storage::ConfinedFileSystem files(path.parent_path().string(), storage::Owner::kAnyone);
-  const auto kind = files.kind_of(path.string());
-  if (kind == base::PathKind::kNothing) return {};
-  if (kind != base::PathKind::kFile) {
-    gaps.push_back("summary.json is no file and was ignored");
-    return {};
-  }
-  try {
-    const auto bytes = storage::read_file(files, path.string(), kLargestSummary);
-    parsed = json::parse(storage::text_of(bytes), nullptr, /*allow_exceptions=*/false);
-  } catch (const storage::UnsafePath&) {
-    throw;
-  } catch (const base::IoError& error) {
-    gaps.push_back(std::string("summary.json was ignored: ") + error.what());
-    return {};
-  }
-  if (!parsed.is_object()) {
-    gaps.push_back("summary.json is damaged and was ignored");
-    return {};
-  }
-  const json& ledger = member(parsed, "ledger");
-  if (ledger.is_null()) return {};  // of a version that kept no account
-  const auto wall_ms = counted_time(ledger, "wall_ms");
-  if (!wall_ms) {
-    gaps.push_back(ledger.is_object() ? "the wall time in summary.json is damaged and was ignored"
-                                      : "the ledger in summary.json is damaged and was ignored");
-    return {};
-  }
-  const json& times = member(ledger, "ms");
-  if (!times.is_object()) {
-    gaps.push_back("the times in summary.json are damaged and were ignored");
-    return {};
-  }
-  std::size_t damaged = 0, damaged_counts = 0;
-  for (const auto& [owner, name] : names(Owner{})) {
-    const auto ms = counted_time(times, std::string(name));
-    if (!ms && !member(times, std::string(name)).is_null()) ++damaged;
-    summary.ms[index_of(owner)] = ms.value_or(0);
-  }
-  note_damaged(damaged, "time", "summary.json", gaps);
-  summary.from = text_at(ledger, "from");
-  summary.until = text_at(ledger, "until");
-  summary.wall_ms = *wall_ms;
-  summary.status = text_at(parsed, "status");
-  summary.skipped_steps = ledger_count(parsed, "skipped_steps", damaged_counts);
-  summary.steps = ledger_count(parsed, "steps", damaged_counts);
-  note_damaged(damaged_counts, "count", "summary.json", gaps);
-  return summary;
-}
 
 // The metrics that Packets looks at.
 bool is_ledger_metric(std::string_view metric) {
@@ -149,7 +44,7 @@ bool is_ledger_metric(std::string_view metric) {
 // Takes in the packets of telemetry.jsonl, in order.
 class Packets {
  public:
-  Packets(const Summary& summary, RunLedger& run) : summary_(summary), run_(run) {}
+  Packets(const SummaryLedger& summary, RunLedger& run) : summary_(summary), run_(run) {}
 
   // False where its metrics or its events are no list, and are missing.
   bool take(const json& packet) {
@@ -250,10 +145,10 @@ class Packets {
     return is_of_epoch;
   }
 
-  std::optional<std::int64_t> count_in(const json& metric) { return ledger_count(metric, "value", damaged_counts_); }
+  std::optional<std::int64_t> count_in(const json& metric) { return recorded_count(metric, "value", damaged_counts_); }
 
   std::optional<double> step_time(const json& metric) {
-    const auto us = counted_time(metric, "value");
+    const auto us = recorded_time(metric, "value");
     if (!us) ++damaged_times_;
     return us;
   }
@@ -262,7 +157,7 @@ class Packets {
   void take_time(const json& metric, Times& times) {
     const std::string owner_name = text_at(member(metric, "attributes"), "owner");
     const auto owner = base::from_name<Owner>(owner_name);
-    const auto ms = counted_time(metric, "value");
+    const auto ms = recorded_time(metric, "value");
     if (owner && ms) times[index_of(*owner)] += *ms;
     if (owner_name.empty() || (owner && !ms)) ++damaged_times_;
   }
@@ -293,7 +188,7 @@ class Packets {
   }
   std::vector<std::string>& gaps() { return run_.gaps; }
 
-  const Summary& summary_;
+  const SummaryLedger& summary_;
   RunLedger& run_;
   Times inside_{}, outside_{};  // of packets that the summary covers, and of the others
   bool finished_ = false, open_is_summarized_ = false, any_is_summarized_ = false;
@@ -309,7 +204,7 @@ class Packets {
 
 RunLedger read_run_ledger(const std::filesystem::path& run) {
   RunLedger ledger;
-  const Summary summary = read_summary(run / "summary.json", ledger.gaps);
+  const SummaryLedger summary = read_summary_ledger(run / "summary.json", ledger.gaps);
   ledger.status = summary.status;
   Packets packets(summary, ledger);
   const auto telemetry = run / "telemetry.jsonl";

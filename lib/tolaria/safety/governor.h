@@ -23,7 +23,7 @@ struct TrainingFailure {
   std::string reason;         // "batch.0.inputs is not finite"
   bool is_of_data = false;    // the batch itself holds a number that is not finite
   std::int64_t end_step = 0;  // kNonfiniteRange: it is one of the steps from `step` until before this one
-  bool ran_compiled = false;  // of a step, or of a range: a compiled program ran it, or some step of its epoch
+  bool ran_compiled = false;  // a compiled program ran the step; of a range: some step of its epoch
 };
 
 // What bounds the reactions, besides the record.

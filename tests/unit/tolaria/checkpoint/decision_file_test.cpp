@@ -36,6 +36,23 @@ std::vector<int> epochs_of(const FaultyFileSystem& files) {
   return epochs;
 }
 
+// A run's file in a file system that can fail.
+struct LoggedRun {
+  LoggedRun() { storage::ensure_folder(files, "/run"); }
+
+  FaultyFileSystem files;
+  DecisionFile log{files, kLog};
+};
+
+// The first record is on the disk, and the second one is to be synced.
+struct UnsyncedRun : LoggedRun {
+  UnsyncedRun() {
+    log.append(logged_decision(1));
+    log.sync();
+    log.append(logged_decision(2));
+  }
+};
+
 }  // namespace
 
 TEST_CASE("records are appended, by later processes too") {
@@ -50,9 +67,8 @@ TEST_CASE("records are appended, by later processes too") {
 }
 
 TEST_CASE("a line that was cut off costs no other line") {
-  FaultyFileSystem files;
-  storage::ensure_folder(files, "/run");
-  DecisionFile log(files, kLog);
+  LoggedRun run;
+  auto& [files, log] = run;
   log.append(logged_decision(1));
   files.limit_bytes(files.used_bytes() + 100);
   CHECK_THROWS_AS(log.append(logged_decision(2)), base::IoError);
@@ -69,12 +85,8 @@ TEST_CASE("a line that was cut off costs no other line") {
 }
 
 TEST_CASE("what was synced survives a power loss") {
-  FaultyFileSystem files;
-  storage::ensure_folder(files, "/run");
-  DecisionFile log(files, kLog);
-  log.append(logged_decision(1));
-  log.sync();
-  log.append(logged_decision(2));
+  UnsyncedRun run;
+  auto& [files, log] = run;
   files.lose_power(PowerLoss::kDropAll);
   CHECK(epochs_of(files) == std::vector<int>{1});
 }
@@ -82,12 +94,8 @@ TEST_CASE("what was synced survives a power loss") {
 TEST_CASE("what could not be synced is written again with the next try, since a second sync alone would not do it") {
   for (const int failing_call : {1, 2}) {  // of the file, of its folder
     CAPTURE(failing_call);
-    FaultyFileSystem files;
-    storage::ensure_folder(files, "/run");
-    DecisionFile log(files, kLog);
-    log.append(logged_decision(1));
-    log.sync();
-    log.append(logged_decision(2));
+    UnsyncedRun run;
+    auto& [files, log] = run;
     files.fail_call(failing_call, EIO);
     CHECK_THROWS_AS(log.sync(), base::IoError);
     log.sync();
@@ -98,12 +106,8 @@ TEST_CASE("what could not be synced is written again with the next try, since a 
 }
 
 TEST_CASE("what could not be synced is kept where it cannot be written again either") {
-  FaultyFileSystem files;
-  storage::ensure_folder(files, "/run");
-  DecisionFile log(files, kLog);
-  log.append(logged_decision(1));
-  log.sync();
-  log.append(logged_decision(2));
+  UnsyncedRun run;
+  auto& [files, log] = run;
   files.fail_call(1, EIO);
   CHECK_THROWS_AS(log.sync(), base::IoError);
   files.limit_bytes(files.used_bytes() + 10);
