@@ -49,7 +49,7 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
     }
     machine_.run_in(*shape.incumbent, microbatches);
   }
-  if (journal_.repeat(shape, tally_, number)) machine_.check_again_after(shape, number);
+  if (journal_.repeat(shape, tally_, number)) shape.next_check = machine_.checks().next_after(number);
   if (!journal_.is_done(shape, number)) return Outcome::kRan;
   if (record != nullptr && record->on_trial) {
     // The earlier process may have run any part of the program's turn.

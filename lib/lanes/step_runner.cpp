@@ -71,12 +71,12 @@ bool StepRunner::step(Batch microbatches, StepPlace place) {
   const StepOutcome outcome = machine_.step(shape, microbatches, place);
   if (outcome.event == ShapeEvent::kRecorded) seek_candidate(shape, microbatches, place);
   search_.learn(shape, outcome, place);
-  if (journal_.record(shape, tally_, place.number)) machine_.check_again_after(shape, place.number);
+  if (journal_.record(shape, tally_, place.number)) shape.next_check = machine_.checks().next_after(place.number);
   return true;
 }
 
 void StepRunner::seek_candidate(StepShape& shape, Batch microbatches, StepPlace place) {
-  if (!shape.is(StateId::kSearching) || machine_.is_comparison_ahead(place.number)) return;
+  if (!shape.is(StateId::kSearching) || machine_.checks().is_comparison_ahead(place.number)) return;
   if (shape.withheld) return machine_.challenge(shape, *std::exchange(shape.withheld, std::nullopt));
   if (auto candidate = search_.next(shape, microbatches)) machine_.challenge(shape, std::move(*candidate));
 }
@@ -86,8 +86,9 @@ StepShape& StepRunner::shape_of(Batch microbatches, StepPlace place) {
   if (!shapes_.empty() && shapes_.shapes().front()->structure != structure) drop_shapes(context_, shapes_, queue_);
   if (shapes_.empty()) changes_.begin_structure();
   StepShape& shape = shapes_.add(structure, microbatches);
-  machine_.check_again_after(shape, place.number);
-  if (const LaneRecord* record = journal_.restore(shape, place.number)) machine_.check_again_after(shape, record->step);
+  shape.next_check = machine_.checks().next_after(place.number);
+  if (const LaneRecord* record = journal_.restore(shape, place.number))
+    shape.next_check = machine_.checks().next_after(record->step);
   if (preparer_.is_on()) preparer_.keep_example(shape, microbatches, place.left);
   if (journal_.follows(shape, place.number)) {
     shape.enter(ShapeEvent::kFollow, Following{});

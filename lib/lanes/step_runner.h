@@ -39,7 +39,7 @@ class StepRunner {
   // Steps of the run, ascending, that were not finite when a compiled program ran them. In each of them, or in the next
   // one of a shape, what the shape runs in is compared with eager, and until then no other lane is tried. Call it
   // before the first step, or before rolled_back().
-  void compare_at(std::vector<std::int64_t> steps) { machine_.compare_at(std::move(steps)); }
+  void compare_at(std::vector<std::int64_t> steps) { machine_.checks().compare_at(std::move(steps)); }
   // After a step that was not finite the model's state became an earlier one's again, and the run goes on from there.
   // `number`: of the next step.
   void rolled_back(std::int64_t number);

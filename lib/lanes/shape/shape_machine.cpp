@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "base/error.h"
 #include "base/fault.h"
@@ -126,7 +125,7 @@ StepOutcome ShapeMachine::check(StepShape& shape, Batch microbatches, StepPlace 
     if (result.eager_is_due) run_eager(microbatches);
     return outcome;
   }
-  check_again_after(shape, place.number);
+  shape.next_check = checks_.next_after(place.number);
   Lane agreed = std::move(candidate);
   if (adoption_ == Adoption::kOnAgreement) return adopt(shape, std::move(agreed));
   shape.enter(ShapeEvent::kAgreed, Trialling{std::move(agreed)});
@@ -139,7 +138,7 @@ StepOutcome ShapeMachine::recheck(StepShape& shape, Batch microbatches, StepPlac
       compare_with_eager(context_, *shape.incumbent, near_misses, microbatches, [&] { run_eager(microbatches); });
   if (result.verdict == CheckResult::Verdict::kUndecided) return {.from = StateId::kRechecking};
   record_agreement(shape, *shape.incumbent, result);
-  check_again_after(shape, place.number);
+  shape.next_check = checks_.next_after(place.number);
   if (result.verdict == CheckResult::Verdict::kSame) {
     shape.enter(ShapeEvent::kAgreed, Searching{});
     return {.from = StateId::kRechecking, .event = ShapeEvent::kAgreed};
@@ -235,28 +234,14 @@ void ShapeMachine::run_incumbent(StepShape& shape, Batch microbatches) {
   run_in(*shape.incumbent, microbatches);
 }
 
-// The run's steps are divided into intervals of check_every; each shape is compared at its first step in an interval,
-// however rare the shape is. Intervals are counted from the run's start, or from the last recorded change of bits, so
-// that a resumed run compares at the same steps.
-std::int64_t ShapeMachine::next_interval(std::int64_t number) const {
-  const std::int64_t every = context_.config.check_every;
-  return every > 0 ? (number / every + 1) * every : std::numeric_limits<std::int64_t>::max();
-}
-
-void ShapeMachine::check_again_after(StepShape& shape, std::int64_t number) const {
-  shape.next_check = next_interval(number);
-  const auto compared = std::ranges::upper_bound(compared_steps_, number);
-  if (compared != compared_steps_.end()) shape.next_check = std::min(shape.next_check, *compared);
-}
-
 void ShapeMachine::rolled_back(StepShape& shape, std::int64_t number) const {
   shape.recorded = {};
-  check_again_after(shape, number - 1);
+  shape.next_check = checks_.next_after(number - 1);
   if (auto* following = std::get_if<Following>(&shape.state)) following->last_turn = 0;
   Lane* const candidate = shape.candidate();
   // The incumbent did not run the last step, so it is not compared in its place.
   if (candidate != nullptr && !tally_.key.empty() && candidate->key() == tally_.key)
-    shape.next_check = next_interval(number - 1);
+    shape.next_check = checks_.next_interval_after(number - 1);
   if (candidate != nullptr) shape.withheld = std::move(*candidate);
   if (candidate != nullptr || shape.is(StateId::kRechecking)) shape.enter(ShapeEvent::kWithdrawn, Searching{});
 }

@@ -5,9 +5,8 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "lanes/shape/check_schedule.h"
 #include "lanes/shape/lane_failures.h"
 #include "lanes/shape/step_shape.h"
 #include "lanes/shape/step_tally.h"
@@ -43,7 +42,7 @@ class ShapeMachine {
 
   // The references must outlive the machine.
   ShapeMachine(const LaneContext& context, LaneFailures& failures, StepTally& tally, Adoption adoption)
-      : context_(context), failures_(failures), tally_(tally), adoption_(adoption) {}
+      : context_(context), failures_(failures), tally_(tally), adoption_(adoption), checks_(context.config) {}
 
   // Starts a new shape.
   void begin(StepShape& shape) const;
@@ -55,14 +54,9 @@ class ShapeMachine {
   void run_eager(std::span<const step::Microbatch> microbatches);
   void run_in(const Lane& lane, std::span<const step::Microbatch> microbatches);
   void run_incumbent(StepShape& shape, std::span<const step::Microbatch> microbatches);
-  // Schedules the next comparison with eager: the incumbent agrees with eager up to `number`, or starts there.
-  void check_again_after(StepShape& shape, std::int64_t number) const;
-  // Further steps in which incumbents are compared with eager, ascending.
-  void compare_at(std::vector<std::int64_t> steps) { compared_steps_ = std::move(steps); }
-  // Whether one of them is after this one.
-  bool is_comparison_ahead(std::int64_t number) const {
-    return !compared_steps_.empty() && compared_steps_.back() > number;
-  }
+  // When incumbents are compared with eager again: StepShape::next_check is set by it.
+  CheckSchedule& checks() { return checks_; }
+  const CheckSchedule& checks() const { return checks_; }
   // The run is back before step `number`. A lane under test is withheld, to be tested from the beginning.
   void rolled_back(StepShape& shape, std::int64_t number) const;
 
@@ -78,13 +72,12 @@ class ShapeMachine {
   StepOutcome settle_trial(StepShape& shape);
   StepOutcome adopt(StepShape& shape, Lane candidate);
   base::Duration time(const std::function<void()>& step) const;
-  std::int64_t next_interval(std::int64_t number) const;
 
   const LaneContext& context_;
   LaneFailures& failures_;
   StepTally& tally_;
   Adoption adoption_;
-  std::vector<std::int64_t> compared_steps_;
+  CheckSchedule checks_;
 };
 
 }  // namespace esper::lanes

@@ -142,7 +142,7 @@ TEST_CASE("a program that spoilt a step is compared with eager in it, or in the 
     lanes::StepShape& shape = it.tested;
     shape.state = lanes::Settled{};
     shape.incumbent = it.right_lane();
-    it.machine.compare_at({2, 9});
+    it.machine.checks().compare_at({2, 9});
     it.machine.rolled_back(shape, 5);
     CHECK_FALSE(it.machine.step(shape, it.batch, {5, 100}).event);
     CHECK(it.tally.key == it.key);
@@ -164,7 +164,7 @@ TEST_CASE("a comparison is due in the step that the run went back to, where one 
   shape.incumbent = it.right_lane();
   const std::int64_t every = it.context.config.check_every;
   REQUIRE(every > 1);
-  it.machine.check_again_after(shape, every);
+  shape.next_check = it.machine.checks().next_after(every);
   it.machine.rolled_back(shape, every);
   CHECK(shape.next_check == every);
   it.machine.rolled_back(shape, every + 1);
@@ -174,7 +174,7 @@ TEST_CASE("a comparison is due in the step that the run went back to, where one 
 TEST_CASE("of a program on trial and one in use, the one that ran the last step before the return is compared") {
   CompiledShape it;
   lanes::StepShape& shape = it.tested;
-  it.machine.compare_at({9});
+  it.machine.checks().compare_at({9});
   const lanes::Lane other(Lane::kCompiled, [](auto) {}, {nullptr, it.variant("other").key, 2});
   shape.incumbent = lanes::Lane(Lane::kCompiled, [](auto) {}, other.loaded());
   shape.state = lanes::Trialling{it.spoiling_lane()};
@@ -190,9 +190,7 @@ TEST_CASE("of a program on trial and one in use, the one that ran the last step 
 TEST_CASE("a lane under test when the run goes back is withheld") {
   CompiledShape it;
   lanes::StepShape& shape = it.tested;
-  it.machine.compare_at({9});
-  CHECK(it.machine.is_comparison_ahead(8));
-  CHECK_FALSE(it.machine.is_comparison_ahead(9));
+  it.machine.checks().compare_at({9});
   shape.state = lanes::Trialling{it.spoiling_lane()};
   for (int times = 0; times < 2; ++times) {
     it.machine.rolled_back(shape, 5);
