@@ -72,6 +72,9 @@ bool StepRunner::step(Batch microbatches, StepPlace place) {
   if (outcome.event == ShapeEvent::kRecorded) seek_candidate(shape, microbatches, place);
   search_.learn(shape, outcome, place);
   if (journal_.record(shape, tally_, place.number)) shape.next_check = machine_.checks().next_after(place.number);
+  const bool agreed = outcome.from == StateId::kRechecking && outcome.event == ShapeEvent::kAgreed;
+  if (agreed && shape.runs_compiled() && shape.next_check > place.number + 1)
+    journal_.record_ahead(shape, place.number + 1);
   return true;
 }
 
@@ -86,9 +89,7 @@ StepShape& StepRunner::shape_of(Batch microbatches, StepPlace place) {
   if (!shapes_.empty() && shapes_.shapes().front()->structure != structure) drop_shapes(context_, shapes_, queue_);
   if (shapes_.empty()) changes_.begin_structure();
   StepShape& shape = shapes_.add(structure, microbatches);
-  shape.next_check = machine_.checks().next_after(place.number);
-  if (const LaneRecord* record = journal_.restore(shape, place.number))
-    shape.next_check = machine_.checks().next_after(record->step);
+  shape.next_check = machine_.checks().next_after(journal_.restore(shape, place.number));
   if (preparer_.is_on()) preparer_.keep_example(shape, microbatches, place.left);
   if (journal_.follows(shape, place.number)) {
     shape.enter(ShapeEvent::kFollow, Following{});

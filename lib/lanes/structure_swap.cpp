@@ -79,9 +79,7 @@ bool StructureInstaller::install(const KnownStructure& known, const DryRun::Exam
     const auto example = examples.find(step.shape);
     if (example == examples.end()) continue;
     StepShape& shape = shapes_.add(context_.model.network.structure_version(), example->second.batch);
-    shape.next_check = machine_.checks().next_after(number);
-    if (const LaneRecord* record = journal_.restore(shape, number))
-      shape.next_check = machine_.checks().next_after(record->step);
+    shape.next_check = machine_.checks().next_after(journal_.restore(shape, number));
     shape.program = step.program;
     shape.replay_agrees = step.replay_agreed;
     if (!journal_.follows(shape, number)) shape.enter(ShapeEvent::kInstalled, Searching{});

@@ -2,24 +2,24 @@
 
 namespace esper::lanes {
 
-const LaneRecord* BitsJournal::restore(StepShape& shape, std::int64_t number) {
+std::int64_t BitsJournal::restore(StepShape& shape, std::int64_t number) {
   const auto known = bits_.find(shape.name);
   if (known != bits_.end() && known->second.is_recorded) {
     shape.recorded.key = known->second.key;
     shape.recorded.on_trial = known->second.on_trial;
   }
   const LaneRecord* record = log_.at(shape.name, number);
-  if (record == nullptr) return nullptr;
+  if (record == nullptr) return number;
   // The last turn of a trial ends with the structure that it was in.
   if (known != bits_.end() && record->on_trial && is_done(shape, number)) {
     forget(shape);
-    return nullptr;
+    return number;
   }
-  if (shape.recorded.key) return nullptr;
+  if (shape.recorded.key) return number;
   shape.recorded.key = record->key;
   shape.recorded.on_trial = record->on_trial;
   bits_[shape.name] = {record->key, record->on_trial};
-  return record->key.empty() ? nullptr : record;
+  return record->key.empty() ? number : record->step;
 }
 
 void BitsJournal::give_up(StepShape& shape) {
@@ -45,7 +45,7 @@ void BitsJournal::rolled_back() {
 
 bool BitsJournal::repeat(StepShape& shape, const StepTally& ran, std::int64_t number) {
   const LaneRecord* record = at(shape, number);
-  return changed(shape, ran, record != nullptr && record->on_trial) && !ran.key.empty();
+  return changed(shape, ran, record != nullptr && record->on_trial);
 }
 
 bool BitsJournal::record(StepShape& shape, const StepTally& ran, std::int64_t number) {
@@ -53,6 +53,13 @@ bool BitsJournal::record(StepShape& shape, const StepTally& ran, std::int64_t nu
   if (paused_ || !changed(shape, ran, on_trial)) return false;
   if (append_record_) append_record_(lane_record_json(shape.name, {number, ran.key, on_trial}));
   return !ran.key.empty();
+}
+
+void BitsJournal::record_ahead(StepShape& shape, std::int64_t number) {
+  StepTally next;
+  next.bits = shape.incumbent->bits();
+  next.key = shape.incumbent->key();
+  record(shape, next, number);
 }
 
 void BitsJournal::record_all(std::int64_t number, const BitsOf& bits_of) {

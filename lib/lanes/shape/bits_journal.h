@@ -35,8 +35,8 @@ class BitsJournal {
   void give_up(StepShape& shape);
 
   // Restores what the journal records for a new shape, in which an earlier structure's trial is not followed. Returns
-  // the record if it names a compiled program, else null.
-  const LaneRecord* restore(StepShape& shape, std::int64_t number);
+  // the step from which on it has its bits: of the record if that names a compiled program, else `number`.
+  std::int64_t restore(StepShape& shape, std::int64_t number);
 
   // The run went back to an earlier step: what was recorded of later ones holds no more, so the next step of each shape
   // is recorded anew. Call it with StepShape::recorded reset.
@@ -45,8 +45,11 @@ class BitsJournal {
   // After a step. A compiled program that is not the incumbent is on trial. Returns true if the shape's bits are a
   // compiled program's from this step on, or the one that had them was adopted in it.
   bool record(StepShape& shape, const StepTally& ran, std::int64_t number);
-  // While it lives record() does nothing: steps are run that the run does not go on from. What they were is not known
-  // to the journal, and the run's next step is compared with its last one before them.
+  // After record() for a step in which the incumbent, a compiled program, agreed with eager: it runs the shape's next
+  // step, which is `number` or a later one. A run that is killed before that step is resumed with the incumbent.
+  void record_ahead(StepShape& shape, std::int64_t number);
+  // While it lives record() and record_ahead() do nothing: steps are run that the run does not go on from. What they
+  // were is not known to the journal, and the run's next step is compared with its last one before them.
   class Pause {
    public:
     explicit Pause(BitsJournal& journal) : journal_(journal) { journal_.paused_ = true; }
@@ -57,8 +60,8 @@ class BitsJournal {
    private:
     BitsJournal& journal_;
   };
-  // The same after a step that repeats the journal, without writing a record: a new record would drop those of later
-  // steps, which are still needed if the run is killed again.
+  // After a step that repeats the journal. Writes no record: a new one would drop those of later steps, which are still
+  // needed if the run is killed again. Returns true if the bits changed, or the program that has them was adopted.
   bool repeat(StepShape& shape, const StepTally& ran, std::int64_t number);
 
   // Before the first step in another structure. The records that are left to repeat have it for their shapes. bits_of

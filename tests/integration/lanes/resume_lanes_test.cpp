@@ -268,4 +268,33 @@ TEST_CASE("a run killed on its way back to a bad step compares its compiled prog
   }
 }
 
+TEST_CASE("a run killed right after a comparison goes on in the compiled program that agreed, as without the kill") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneCase c = lane_cases().front();
+  constexpr std::int64_t kSaved = 20, kCompared = 30, kEnd = 40;
+  for (const std::int64_t next : {kCompared + 1, kCompared + 4}) {  // other shapes may have steps before it
+    INFO("the next step is " << next);
+    const LaneRoom room;
+    Journey whole(c, room.path / "journal", Lane::kCompiled);
+    whole.run(0, kSaved);
+    const Values checkpoint = values_of(whole.model());
+    whole.go_back_to(kSaved, checkpoint, kCompared);
+    whole.run(kSaved, kCompared);
+    CHECK(whole.ran_compiled());
+    whole.run(kCompared, kCompared + 1);
+    CHECK_FALSE(whole.ran_compiled());
+    std::filesystem::copy(room.path / "journal", room.path / "killed");
+    whole.run(next, kEnd);
+    CHECK(whole.ran_compiled());
+
+    Journey resumed(c, room.path / "killed", Lane::kCompiled);
+    resumed.compare_at(kCompared);
+    resumed.start_from(checkpoint);
+    resumed.run(kSaved, kCompared + 1);
+    resumed.run(next, kEnd);
+    CHECK(same_bits(whole.model(), resumed.model()));
+  }
+}
+
 }  // namespace esper::test::resume_lanes_test

@@ -75,6 +75,24 @@ TEST_CASE("where a record cannot be repeated the step that ran instead is record
   CHECK(it.records == std::vector<Record>{{7, ""}});
 }
 
+TEST_CASE("the program that agreed with eager in a comparison is recorded for the shape's next step before it runs") {
+  Written it;
+  it.shape.incumbent = lane_of(kCompiled);
+  it.journal.record(it.shape, kCompiled, 23);
+  it.journal.record(it.shape, kEager, 30);
+  it.journal.record_ahead(it.shape, 31);
+  CHECK_FALSE(it.journal.record(it.shape, kCompiled, 33));
+  CHECK(it.records == std::vector<Record>{{23, "first"}, {30, ""}, {31, "first"}});
+  CHECK(it.on_trial.empty());
+  SECTION("where eager runs it after all, that is recorded") {
+    it.journal.record(it.shape, kEager, 40);
+    it.journal.record_ahead(it.shape, 41);
+    it.journal.record(it.shape, kEager, 41);
+    it.records.erase(it.records.begin(), it.records.begin() + 3);
+    CHECK(it.records == std::vector<Record>{{40, ""}, {41, "first"}, {41, ""}});
+  }
+}
+
 TEST_CASE("an adoption among steps that leave no record is recorded with the next step") {
   Written it;
   it.journal.record(it.shape, kCompiled, 23);
@@ -115,11 +133,11 @@ TEST_CASE("a turn of a trial that the records leave open is not followed in the 
   log.add("whole", {23, "first", true});
   SECTION("the records end with it") {
     Written it(std::move(log));
-    CHECK(it.journal.restore(it.shape, 30) != nullptr);
+    CHECK(it.journal.restore(it.shape, 30) == 23);
     CHECK(it.journal.follows(it.shape, 30));
     StepShape next;
     next.name = it.shape.name;
-    CHECK(it.journal.restore(next, 35) == nullptr);
+    CHECK(it.journal.restore(next, 35) == 35);
     CHECK_FALSE(it.journal.follows(next, 35));
   }
   SECTION("they have what comes after it") {
