@@ -12,6 +12,7 @@
 #include "base/text/joined.h"
 #include "base/text/json_fields.h"
 #include "history/ledger/recorded_number.h"
+#include "history/ledger/recorded_processes.h"
 #include "history/ledger/summary_ledger.h"
 #include "history/telemetry/jsonl_reader.h"
 #include "leyline/telemetry/telemetry.h"
@@ -29,6 +30,7 @@ using base::Owner;
 using nlohmann::json;
 using namespace leyline::literals;
 using Times = OwnerMs;
+using Account = RecordedProcesses::Account;
 
 double sum(const Times& times) { return std::accumulate(times.begin(), times.end(), 0.0); }
 
@@ -59,15 +61,14 @@ class Packets {
     }
     if (epoch) take_epoch(packet);
     any_is_summarized_ |= summarized;
-    open_is_summarized_ = summarized;
+    processes_.set_account(summarized ? Account::kSummary : Account::kPackets);
     return events.is_array() && metrics.is_array();
   }
 
   void finish() {
-    end_process(Last::kYes);
-    note_damaged(damaged_times_, "time", "telemetry.jsonl", gaps());
-    note_damaged(damaged_counts_, "count", "telemetry.jsonl", gaps());
-    if (run_.processes > 0 && !open_is_summarized_) run_.status.clear();  // it is an earlier process's
+    take_processes();
+    note_damaged(damaged_times_, "time", "telemetry.jsonl", run_.gaps);
+    note_damaged(damaged_counts_, "count", "telemetry.jsonl", run_.gaps);
     const bool use_summary = summary_.wall_ms > 0 && sum(summary_.ms) >= 0.99 * sum(inside_) && is_own_process();
     const Times& newest = use_summary ? summary_.ms : inside_;
     for (std::size_t i = 0; i < newest.size(); ++i) run_.ms[i] = outside_[i] + newest[i];
@@ -80,25 +81,23 @@ class Packets {
       run_.steps = summary_.steps.value_or(0);
     }
     if (run_.steps > 0 && run_.skipped_steps.value_or(0) > run_.steps) {
-      gaps().push_back(fmt::format("{} of {} steps are recorded as skipped, more than there are, and were ignored",
-                                   *run_.skipped_steps, run_.steps));
+      run_.gaps.push_back(fmt::format("{} of {} steps are recorded as skipped, more than there are, and were ignored",
+                                      *run_.skipped_steps, run_.steps));
       run_.skipped_steps.reset();
     }
   }
 
  private:
-  enum class Last { kNo, kYes };
-
   // Whether the times of the summary are of no other packets than those that it covers, as they would count twice.
   // Adds a gap where not.
   bool is_own_process() {
     if (sum(inside_) + sum(outside_) <= 0) return true;
     if (!summary_.has_times_of_day()) {
-      gaps().push_back("the times of day (from, until) in summary.json are damaged: its ledger was ignored");
+      run_.gaps.push_back("the times of day (from, until) in summary.json are damaged: its ledger was ignored");
       return false;
     }
     if (!any_is_summarized_ && run_.steps > 0 && summary_.steps == run_.steps) {
-      gaps().push_back(
+      run_.gaps.push_back(
           "no packet in telemetry.jsonl is of the times of day (from, until) in summary.json, which has the same "
           "steps: its ledger was ignored");
       return false;
@@ -108,21 +107,14 @@ class Packets {
 
   void take_event(const json& event) {
     const std::string name = text_at(event, "description");
-    const bool begins = name == "tolaria.run_started"_event.name() || name == "tolaria.resumed"_event.name();
-    if (begins) {
-      killed_.reset();
-      if (run_.processes > 0) end_process(Last::kNo);
-      ++run_.processes;
-      finished_ = false;
-      if (const auto device = text_at(member(event, "attributes"), "device"); !device.empty()) run_.device = device;
+    const json& attributes = member(event, "attributes");
+    if (name == "tolaria.run_started"_event.name() || name == "tolaria.resumed"_event.name()) {
+      processes_.begin();
+      if (const auto device = text_at(attributes, "device"); !device.empty()) run_.device = device;
     }
-    finished_ |= name == "tolaria.run_finished"_event.name();
-    const bool came_back = name == "tolaria.rollback.restored"_event.name() &&
-                           text_at(member(event, "attributes"), "tier") == "checkpoint";
-    if (came_back && run_.processes > 1) {  // the same process, in which the run was composed anew
-      --run_.processes;
-      if (killed_) gaps().erase(gaps().begin() + *killed_);
-      killed_.reset();
+    if (name == "tolaria.run_finished"_event.name()) processes_.finish_run();
+    if (name == "tolaria.rollback.restored"_event.name() && text_at(attributes, "tier") == "checkpoint") {
+      processes_.restore_checkpoint();
     }
   }
 
@@ -134,13 +126,15 @@ class Packets {
     if (is_of_epoch || member(metric, "value").is_null()) return is_of_epoch;  // a loss that is not finite has none
     if (name == "tolaria.step.p50_us"_metric.name()) run_.step_p50_us = step_time(metric);
     if (name == "tolaria.step.p95_us"_metric.name()) run_.step_p95_us = step_time(metric);
-    if (name == "tolaria.timeout.tamiyo_total"_metric.name()) timeouts_ = count_in(metric).value_or(timeouts_);
+    if (name == "tolaria.timeout.tamiyo_total"_metric.name()) {
+      if (const auto timeouts = count_in(metric)) processes_.set_policy_timeouts(*timeouts);
+    }
     if (name == "tolaria.scaler.skipped_steps_total"_metric.name()) run_.skipped_steps = count_in(metric);
     if (name == "tolaria.training.steps_total"_metric.name()) run_.steps = count_in(metric).value_or(run_.steps);
     // What other sinks lost is not missing here. Runs of earlier versions count all sinks as one.
     const auto sink = text_at(member(metric, "attributes"), "sink");
     if (name == "nissa.dropped_total"_metric.name() && (sink.empty() || sink == "jsonl")) {
-      dropped_ = count_in(metric).value_or(dropped_);
+      if (const auto packets = count_in(metric)) processes_.set_dropped(*packets);
     }
     return is_of_epoch;
   }
@@ -165,39 +159,26 @@ class Packets {
   void take_epoch(const json& packet) {
     const std::string text = text_at(member(member(packet, "system_health"), "indicators"), "epoch");
     ++epoch_packets_;
-    newest_epoch_ = text;
     seen_.insert(text);
-    if (run_.processes == 0) run_.processes = 1;  // its first packet is lost
+    processes_.end_epoch(text);
   }
 
-  void end_process(Last last) {
-    run_.policy_timeouts += static_cast<double>(std::exchange(timeouts_, 0));
-    const std::int64_t dropped = std::exchange(dropped_, 0);
-    if (run_.processes == 0 || open_is_summarized_) return;
-    const std::string which = fmt::format("process {}", run_.processes);
-    if (dropped > 0) {
-      gaps().push_back(fmt::format("{} dropped {} packets; their time is missing", which, dropped));
-    }
-    if (finished_) return;
-    const std::string after = newest_epoch_.empty() ? "its start" : "epoch " + newest_epoch_;
-    killed_ = gaps().size();
-    gaps().push_back(
-        which +
-        (last == Last::kYes ? " is still running or was killed: the time after " : " was killed: the time after ") +
-        after + " is missing");
+  void take_processes() {
+    processes_.end();
+    run_.processes = processes_.count();
+    run_.policy_timeouts = processes_.policy_timeouts();
+    run_.gaps.insert(run_.gaps.end(), processes_.gaps().begin(), processes_.gaps().end());
+    if (run_.processes > 0 && processes_.account() == Account::kPackets) run_.status.clear();  // an earlier process's
   }
-  std::vector<std::string>& gaps() { return run_.gaps; }
 
   const SummaryLedger& summary_;
   RunLedger& run_;
   Times inside_{}, outside_{};  // of packets that the summary covers, and of the others
-  bool finished_ = false, open_is_summarized_ = false, any_is_summarized_ = false;
-  std::optional<std::ptrdiff_t> killed_;  // where the gap of the process before the newest one is, if it has one
+  bool any_is_summarized_ = false;
+  RecordedProcesses processes_;
   std::set<std::string> seen_;
   std::int64_t epoch_packets_ = 0;
   std::size_t damaged_times_ = 0, damaged_counts_ = 0;
-  std::string newest_epoch_;
-  std::int64_t timeouts_ = 0, dropped_ = 0;
 };
 
 }  // namespace
