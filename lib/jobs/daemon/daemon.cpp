@@ -15,13 +15,11 @@
 #include <thread>
 
 #include "base/file_system.h"
-#include "base/text/json_struct.h"
-#include "http/server.h"
 #include "jobs/api/api.h"
 #include "jobs/api/progress_feed.h"
 #include "jobs/daemon/daemon_reports.h"
+#include "jobs/daemon/daemon_server.h"
 #include "jobs/daemon/state_folder.h"
-#include "jobs/daemon/token_file.h"
 #include "jobs/database/schema.h"
 #include "nissa/log.h"
 #include "storage/file_tools.h"
@@ -90,9 +88,8 @@ class Daemon {
         sweeps_(store_),
         queue_(loop_, store_, sweeps_, setup_of(options), [this](const Job& job) { publish_job(job); }),
         feed_(loop_, store_, progress_,
-              {.any = [this] { return server_.counts().streams > 0; },
-               .publish =
-                   [this](const Progress& progress) { publish("progress", [&] { return base::to_json(progress); }); }}),
+              {.any = [this] { return server_.has_listeners(); },
+               .publish = [this](const Progress& progress) { publish_progress(progress); }}),
         api_({store_, sweeps_, queue_, progress_}, facts_of(options),
              {.daemon = {.stop = [this] { stop(); }, .drained = [this] { publish_drain(); }},
               .stream_begins = [this] { feed_.wake(); }}),
@@ -102,7 +99,7 @@ class Daemon {
   void run(DaemonOptions options) {
     await_signal();
     // Before anything of the queue changes; requests are answered once the loop runs.
-    listen(options);
+    server_.listen(socket_of(options.state_dir), facts_of(options).loopback);
     // In the folders there are jobs of a database that is not there any more: a new one must not get theirs.
     store_.begin_after(highest_job_in(options.state_dir + "/jobs"));
     queue_.recover();
@@ -135,17 +132,6 @@ class Daemon {
     return facts;
   }
 
-  void listen(const DaemonOptions& options) {
-    const DaemonHttpConfig& http = options.config.http;
-    if (http.port > 0) {
-      const auto port =
-          server_.listen_loopback(static_cast<std::uint16_t>(http.port), token_of(token_file_of(options)));
-      if (!port) throw base::Error(base::ExitCode::kResources, "http.port: " + port.error());
-    }
-    if (auto listening = server_.listen_unix(socket_of(options.state_dir)); !listening)
-      throw base::Error(base::ExitCode::kResources, listening.error());
-  }
-
   void say_ready(base::Descriptor waiting) {
     static constexpr std::string_view kReady = "ready\n";
     if (waiting.is_open() && ::write(waiting.number(), kReady.data(), kReady.size()) < 0)
@@ -171,24 +157,20 @@ class Daemon {
   }
 
   void publish_drain() {
-    publish("daemon", [] { return nlohmann::json{{"draining", true}}; });
+    server_.publish("daemon", [] { return nlohmann::json{{"draining", true}}; });
   }
 
   void publish_job(Job job) {
     reports_.changed(job);
     feed_.changed(job);
-    publish("job", [&] {
+    server_.publish("job", [&] {
       job.reason = queue_.waiting_reason(job);
       return base::to_json(job);
     });
   }
 
-  // Thousands of jobs may change at once: without listeners nothing is built for them. The ids go on all the same.
-  template <class DataOf>
-  void publish(const std::string& name, DataOf data_of) {
-    ++events_;
-    if (server_.counts().streams == 0) return;
-    server_.publish({.id = events_, .name = name, .data = base::json_line(data_of())});
+  void publish_progress(const Progress& progress) {
+    server_.publish("progress", [&] { return base::to_json(progress); });
   }
 
   // After the response to whoever asked.
@@ -204,9 +186,8 @@ class Daemon {
   ProgressReader progress_;
   ProgressFeed feed_;
   Api api_;
-  http::Server server_;
+  DaemonServer server_;
   boost::asio::signal_set signals_;
-  std::int64_t events_ = 0;
 };
 
 }  // namespace
