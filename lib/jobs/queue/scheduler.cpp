@@ -30,12 +30,11 @@ Scheduler::Scheduler(boost::asio::io_context& loop, JobStore& store, StoredSweep
     : store_(store),
       updates_(updates),
       attempts_(attempts),
-      setup_(std::move(setup)),
       callbacks_(std::move(callbacks)),
-      observer_(setup_.machine),
+      observer_(std::move(setup.machine)),
       forecasts_(store, sweeps, observer_),
       delays_(loop, callbacks_.look_again),
-      look_again_(loop) {}
+      look_again_(loop, setup.look_again, callbacks_.look_again) {}
 
 std::string Scheduler::waiting_reason(const Job& job) const {
   if (delays_.has(job.id)) return "waits before it is started again" + (job.reason.empty() ? "" : "; " + job.reason);
@@ -117,11 +116,7 @@ void Scheduler::place_jobs(const std::vector<Job>& ready, const std::vector<Job>
   for (const auto& wait : placement.waits) reasons_[wait.job] = wait.reason;
   for (const auto& one : placement.starts) start(*std::ranges::find(ready, one.job, &Job::id), one.gpus);
   make_room(placement, ready, active);
-  if (!placement.look_again) return;
-  look_again_.expires_after(setup_.look_again);
-  look_again_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) callbacks_.look_again();
-  });
+  if (placement.look_again) look_again_.start();
 }
 
 void Scheduler::make_room(const Placement& placement, const std::vector<Job>& ready, const std::vector<Job>& active) {

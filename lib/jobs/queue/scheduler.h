@@ -3,13 +3,13 @@
 // On the loop's thread.
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "jobs/queue/attempts.h"
+#include "jobs/queue/delayed_call.h"
 #include "jobs/queue/job_updates.h"
 #include "jobs/queue/made_room.h"
 #include "jobs/queue/restart_delays.h"
@@ -52,12 +52,11 @@ class Scheduler {
   JobStore& store_;
   JobUpdates& updates_;
   Attempts& attempts_;
-  const Setup setup_;
   const Callbacks callbacks_;
   const Observer observer_;
   const RunForecasts forecasts_;
   RestartDelays delays_;
-  boost::asio::steady_timer look_again_;
+  DelayedCall look_again_;
   std::map<JobId, std::string> reasons_;  // of jobs that wait for resources, or that there are too few for
   MadeRoom made_room_;
 };
