@@ -54,25 +54,21 @@ bool notify(const ServiceManager& manager, std::string_view state) {
 }
 
 ServiceNotices::ServiceNotices(boost::asio::io_context& loop, ServiceManager manager)
-    : manager_(std::move(manager)), timer_(loop) {}
+    : manager_(std::move(manager)), sign_of_life_(loop, manager_.watchdog / 2, [this] { report_life(); }) {}
 
 void ServiceNotices::ready() {
   if (manager_.socket.empty()) return;
   if (!notify(manager_, "READY=1")) nissa::log::warning("the service manager at NOTIFY_SOCKET cannot be reached");
-  if (manager_.watchdog.count() > 0) await_watchdog();
+  if (manager_.watchdog.count() > 0) sign_of_life_.start();
 }
 
 void ServiceNotices::status(const std::string& text) { notify(manager_, "STATUS=" + text); }
 
 void ServiceNotices::stopping() { notify(manager_, "STOPPING=1"); }
 
-void ServiceNotices::await_watchdog() {
-  timer_.expires_after(manager_.watchdog / 2);
-  timer_.async_wait([this](const boost::system::error_code& error) {
-    if (error) return;
-    notify(manager_, "WATCHDOG=1");
-    await_watchdog();
-  });
+void ServiceNotices::report_life() {
+  notify(manager_, "WATCHDOG=1");
+  sign_of_life_.start();
 }
 
 }  // namespace esper::jobs

@@ -3,11 +3,11 @@
 // names. Nothing is sent where no service manager started the daemon. On the loop's thread.
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <string>
 #include <string_view>
 
 #include "base/quantity.h"
+#include "jobs/queue/delayed_call.h"
 
 namespace esper::jobs {
 
@@ -33,10 +33,10 @@ class ServiceNotices {
   void stopping();
 
  private:
-  void await_watchdog();
+  void report_life();
 
   const ServiceManager manager_;
-  boost::asio::steady_timer timer_;
+  DelayedCall sign_of_life_;
 };
 
 }  // namespace esper::jobs

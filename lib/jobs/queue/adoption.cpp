@@ -13,6 +13,12 @@ constexpr auto kAdoptAgain = std::chrono::seconds(5);
 
 }  // namespace
 
+Adoption::Adoption(boost::asio::io_context& loop, JobStore& store, Attempts& attempts, Callbacks callbacks)
+    : store_(store),
+      attempts_(attempts),
+      callbacks_(std::move(callbacks)),
+      again_(loop, kAdoptAgain, callbacks_.again) {}
+
 void Adoption::begin() {
   for (const Job& job : store_.list({.states = kActiveStates})) adopt(job);
 }
@@ -20,11 +26,7 @@ void Adoption::begin() {
 void Adoption::go_on() {
   if (left_.empty()) return;
   for (const JobId id : std::set(left_)) adopt(*store_.find(id));
-  if (left_.empty()) return;
-  again_.expires_after(kAdoptAgain);
-  again_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) callbacks_.again();
-  });
+  if (!left_.empty()) again_.start();
 }
 
 void Adoption::adopt(const Job& job) {

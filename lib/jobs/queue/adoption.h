@@ -4,11 +4,11 @@
 // until it can, and keeps no other from being adopted. On the loop's thread.
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <set>
 
 #include "jobs/queue/attempts.h"
+#include "jobs/queue/delayed_call.h"
 #include "jobs/store/job_store.h"
 
 namespace esper::jobs {
@@ -19,8 +19,7 @@ class Adoption {
     std::function<void(JobId, const AttemptEnd&)> ended;  // called within begin() and go_on()
     std::function<void()> again;                          // from the loop, where go_on() is due
   };
-  Adoption(boost::asio::io_context& loop, JobStore& store, Attempts& attempts, Callbacks callbacks)
-      : store_(store), attempts_(attempts), callbacks_(std::move(callbacks)), again_(loop) {}
+  Adoption(boost::asio::io_context& loop, JobStore& store, Attempts& attempts, Callbacks callbacks);
 
   // Once, before anything else. Throws DatabaseError, as the next one.
   void begin();
@@ -34,7 +33,7 @@ class Adoption {
   Attempts& attempts_;
   const Callbacks callbacks_;
   std::set<JobId> left_;
-  boost::asio::steady_timer again_;
+  DelayedCall again_;
 };
 
 }  // namespace esper::jobs

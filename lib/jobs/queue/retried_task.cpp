@@ -16,18 +16,14 @@ constexpr auto kAfterFailure = std::chrono::seconds(1);
 
 }  // namespace
 
+RetriedTask::RetriedTask(boost::asio::io_context& loop, std::function<void()> task)
+    : loop_(loop), task_(std::move(task)), again_(loop, kAfterFailure, [this] { request(); }) {}
+
 void RetriedTask::request() {
   if (std::exchange(is_requested_, true)) return;
   boost::asio::post(loop_, [this] {
     is_requested_ = false;
     run();
-  });
-}
-
-void RetriedTask::request_later() {
-  again_.expires_after(kAfterFailure);
-  again_.async_wait([this](const boost::system::error_code& error) {
-    if (!error) request();
   });
 }
 

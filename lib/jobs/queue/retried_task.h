@@ -4,27 +4,27 @@
 // loop's thread.
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <string>
+
+#include "jobs/queue/delayed_call.h"
 
 namespace esper::jobs {
 
 class RetriedTask {
  public:
-  RetriedTask(boost::asio::io_context& loop, std::function<void()> task)
-      : loop_(loop), task_(std::move(task)), again_(loop) {}
+  RetriedTask(boost::asio::io_context& loop, std::function<void()> task);
 
   void request();
   // After a second.
-  void request_later();
+  void request_later() { again_.start(); }
 
  private:
   void run();
 
   boost::asio::io_context& loop_;
   const std::function<void()> task_;
-  boost::asio::steady_timer again_;
+  DelayedCall again_;
   bool is_requested_ = false;
   std::string failure_;  // of the last call; empty: none
 };
