@@ -56,29 +56,14 @@ EpochTrainer::EpochTrainer(Run& run, GoodState& good_state)
       runner_(run.model, run.facts.config.step, run.facts.device, runner_services(run)),
       step_(run, runner_),
       batches_(run.data.train, run.facts.device, run.facts.config.step.accumulation,
-               look_ahead_for(run.facts.config.data, run.facts.device, run.data.train), run.ledger) {
+               look_ahead_for(run.facts.config.data, run.facts.device, run.data.train), run.ledger),
+      failure_(run.facts, run.progress) {
   runner_.compare_at(run.progress.safety.compared_steps);
 }
 
 void EpochTrainer::rolled_back() {
   runner_.compare_at(run_.progress.safety.compared_steps);
   runner_.rolled_back(run_.progress.step);
-}
-
-// That a program is at fault is found out before a seed is suspected.
-bool EpochTrainer::is_of_step(const TrainingFailure& failure) const {
-  const auto& facts = run_.facts;
-  return can_roll_back_step_ || failure.kind == FailureKind::kOutOfMemory ||
-         suspects_program(failure, run_.progress.safety,
-                          {.config = facts.config.safety, .epoch_end = facts.epoch_end(run_.progress)});
-}
-
-void EpochTrainer::record_failure(std::optional<TrainingFailure> failure) {
-  if (failure && !is_of_step(*failure)) {
-    nonfinite_reason_ = failure->reason;
-  } else {
-    failure_ = std::move(failure);
-  }
 }
 
 void EpochTrainer::advance_cursor(const std::vector<Microbatch>& microbatches) {
@@ -97,7 +82,6 @@ void EpochTrainer::report_pageable_batches(const std::string& reason) {
 void EpochTrainer::begin_epoch() {
   batches_.begin_epoch(run_.progress.epoch, run_.progress.batch);
   step_.begin_epoch();
-  failure_.reset();
 }
 
 bool EpochTrainer::train_up_to(std::int64_t step) {
@@ -127,8 +111,7 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   const auto begin = clock.now();
   const auto wait_before = run_.ledger.so_far(Owner::kLoaderWait);
   begin_epoch();
-  nonfinite_reason_.clear();
-  can_roll_back_step_ = !good_state_.has_growing_seeds();
+  failure_.begin_epoch(good_state_.has_growing_seeds() ? EpochFailure::Seeds::kGrow : EpochFailure::Seeds::kNone);
   steady_bits_.copied();  // at the end of the epoch before, or of the return to it
   TrainedEpoch trained;
   std::vector<Microbatch> microbatches;
@@ -157,15 +140,15 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
 
 bool EpochTrainer::train_step(std::vector<Microbatch>& microbatches, TrainedEpoch& trained) {
   if (auto* bundles = run_.records.bundles) bundles->write_if_due(run_.progress.step);
-  if (!nonfinite_reason_.empty() || run_.progress.safety.skips_step(run_.progress.step)) {
+  if (!failure_.of_epoch().empty() || run_.progress.safety.skips_step(run_.progress.step)) {
     step_.pass_over(microbatches);
     return true;
   }
   if (base::fault::hit("tolaria.nan_input")) spoil(microbatches);
   auto result = step_.train(microbatches);
-  record_failure(std::move(result.failure));
-  if (result.is_stopped) record_failure(step_.look_back(When::kNow));
-  if (failure_ || result.is_stopped) return false;
+  failure_.record(std::move(result.failure));
+  if (result.is_stopped) failure_.record(step_.look_back(When::kNow));
+  if (failure_.of_step() || result.is_stopped) return false;
   for (const auto& microbatch : microbatches) trained.samples += microbatch.inputs.size(0);
   return true;
 }
@@ -173,17 +156,17 @@ bool EpochTrainer::train_step(std::vector<Microbatch>& microbatches, TrainedEpoc
 bool EpochTrainer::end_step(const std::vector<Microbatch>& microbatches) {
   const bool is_last = run_.progress.batch == run_.facts.batches_per_epoch;
   if (auto* kernel_trace = run_.records.kernel_trace) kernel_trace->step_over(is_last);
-  const bool copies =
-      can_roll_back_step_ && is_whole_step(microbatches, run_.facts.config) && steady_bits_.wants_copy(runner_.bits());
+  const bool copies = failure_.rolls_back_steps() && is_whole_step(microbatches, run_.facts.config) &&
+                      steady_bits_.wants_copy(runner_.bits());
   const bool saves = is_save_due_after_step(run_.facts, run_.progress) && !run_.progress.safety.is_suspect();
   const bool interrupted = base::Interrupt::requested() != 0;
-  if (nonfinite_reason_.empty()) {
+  if (failure_.of_epoch().empty()) {
     const bool must_know = copies || saves || interrupted || is_last;
-    record_failure(step_.look_back(must_know ? When::kNow : When::kIfDue));
+    failure_.record(step_.look_back(must_know ? When::kNow : When::kIfDue));
   }
-  if (failure_ || interrupted) return false;
-  if (!nonfinite_reason_.empty()) return true;
-  if (copies || (saves && can_roll_back_step_)) {
+  if (failure_.of_step() || interrupted) return false;
+  if (!failure_.of_epoch().empty()) return true;
+  if (copies || (saves && failure_.rolls_back_steps())) {
     good_state_.take_snapshot();
     steady_bits_.copied();
   }

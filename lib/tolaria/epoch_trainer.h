@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tolaria/run/batch_source.h"
+#include "tolaria/safety/epoch_failure.h"
 #include "tolaria/safety/good_state.h"
 #include "tolaria/safety/steady_bits.h"
 #include "tolaria/step_trainer.h"
@@ -24,8 +25,8 @@ class EpochTrainer {
   // seeds grow, an epoch with numbers that are not finite is undone as a whole: then the steps after the non-finite one
   // are passed over, and nonfinite_reason() says why.
   std::optional<TrainedEpoch> train();
-  const std::optional<TrainingFailure>& failure() const { return failure_; }
-  const std::string& nonfinite_reason() const { return nonfinite_reason_; }
+  const std::optional<TrainingFailure>& failure() const { return failure_.of_step(); }
+  const std::string& nonfinite_reason() const { return failure_.of_epoch(); }
   // Trains from the run's cursor until before `step`, of the same epoch, saves nothing and records no lanes: the run
   // does not go on from there. False if a signal or a step that goes wrong comes before it.
   bool train_up_to(std::int64_t step);
@@ -47,10 +48,6 @@ class EpochTrainer {
   bool train_step(std::vector<step::Microbatch>& microbatches, TrainedEpoch& trained);
   // The cursor is after these: looks back, copies and saves when due. False: the epoch ends here.
   bool end_step(const std::vector<step::Microbatch>& microbatches);
-  // Whether the run rolls back a single step because of it; else the epoch is undone as a whole.
-  bool is_of_step(const TrainingFailure& failure) const;
-  // To failure(), or to nonfinite_reason().
-  void record_failure(std::optional<TrainingFailure> failure);
   void advance_cursor(const std::vector<step::Microbatch>& microbatches);
   void report_pageable_batches(const std::string& reason);
 
@@ -59,11 +56,9 @@ class EpochTrainer {
   lanes::StepRunner runner_;
   StepTrainer step_;
   BatchSource batches_;
-  std::optional<TrainingFailure> failure_;
-  std::string nonfinite_reason_;
+  EpochFailure failure_;
   SteadyBits steady_bits_;
-  bool can_roll_back_step_ = false;  // no seed grows in this epoch
-  bool has_trained_ = false;         // an epoch, in this process
+  bool has_trained_ = false;  // an epoch, in this process
   bool has_reported_pageable_ = false;
 };
 
