@@ -18,9 +18,10 @@ std::string text_at(const json& object, const std::string& name) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-void fail_not_whole(const json& value) {
+void fail_not_whole(const json& value, std::string_view name) {
   const auto shown = value.is_structured() ? std::string(value.type_name()) : shortened(value.dump());
-  throw json::out_of_range::create(406, shown + " is no whole number, or out of range", &value);
+  const auto field = name.empty() ? std::string() : std::string(name) + ": ";
+  throw json::out_of_range::create(406, field + shown + " is no whole number, or out of range", &value);
 }
 
 }  // namespace esper::base

@@ -12,6 +12,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,18 +44,19 @@ std::optional<Number> number_at(const nlohmann::json& object, const std::string&
   return number_of<Number>(member(object, name));
 }
 
-[[noreturn]] void fail_not_whole(const nlohmann::json& value);
+// name: of the field, for the message; empty where it has none.
+[[noreturn]] void fail_not_whole(const nlohmann::json& value, std::string_view name);
 
 template <std::integral Whole>
-Whole whole_of(const nlohmann::json& value) {
+Whole whole_of(const nlohmann::json& value, std::string_view name = {}) {
   const auto whole = number_of<Whole>(value);
-  if (!whole) fail_not_whole(value);
+  if (!whole) fail_not_whole(value, name);
   return *whole;
 }
 
 template <std::integral Whole>
 Whole whole_at(const nlohmann::json& object, const std::string& name) {
-  return whole_of<Whole>(object.at(name));
+  return whole_of<Whole>(object.at(name), name);
 }
 
 // Of a list.
@@ -67,10 +69,10 @@ std::vector<Whole> wholes_of(const nlohmann::json& list) {
 
 // Nothing for null.
 template <class T>
-std::optional<T> optional_of(const nlohmann::json& value) {
+std::optional<T> optional_of(const nlohmann::json& value, std::string_view name = {}) {
   if (value.is_null()) return std::nullopt;
   if constexpr (std::integral<T> && !std::same_as<T, bool>) {
-    return whole_of<T>(value);
+    return whole_of<T>(value, name);
   } else {
     return value.get<T>();
   }
@@ -79,7 +81,7 @@ std::optional<T> optional_of(const nlohmann::json& value) {
 // Nothing where it is missing or null.
 template <class T>
 std::optional<T> optional_at(const nlohmann::json& object, const std::string& name) {
-  return optional_of<T>(member(object, name));
+  return optional_of<T>(member(object, name), name);
 }
 
 // T() where it is missing or null.

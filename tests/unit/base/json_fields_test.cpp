@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace esper::test::json_fields_test {
 
@@ -66,6 +67,17 @@ TEST_CASE("a number that the type does not hold is not there for those who do no
   CHECK_THROWS_AS(wholes_of<std::int32_t>(json(1)), json::exception);
   CHECK_FALSE(optional_of<std::int64_t>(json()));
   CHECK(value_at<std::uint32_t>({{"n", 7}}, "n") == 7);
+}
+
+TEST_CASE("the message of a number that is not whole names its field") {
+  const json document = {{"n", 1.5}, {"fits", 3}};
+  const auto names_field =
+      Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring("n: 1.5 is no whole number"));
+  CHECK_THROWS_MATCHES(whole_at<std::int64_t>(document, "n"), json::exception, names_field);
+  CHECK_THROWS_MATCHES(count_at<std::int64_t>(document, "n"), json::exception, names_field);
+  CHECK_THROWS_MATCHES(optional_at<std::int64_t>(document, "n"), json::exception, names_field);
+  CHECK_THROWS_MATCHES(value_at<std::int64_t>(document, "n"), json::exception, names_field);
+  CHECK(whole_at<std::int64_t>(document, "fits") == 3);
 }
 
 TEST_CASE("a count is there, whole, and fits") {
