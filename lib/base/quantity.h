@@ -12,6 +12,9 @@ namespace esper::base {
 
 using Duration = std::chrono::nanoseconds;
 
+// No run takes longer: a file that records a longer time is damaged.
+inline constexpr std::chrono::duration<double> kLongestTime = std::chrono::years(100);
+
 // "500us", "5ms", "2s", "1.5m", "1h"; nothing if the unit is missing or unknown, or the value is negative or not
 // finite.
 std::optional<Duration> parse_duration(std::string_view text);

@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 
+#include "base/quantity.h"
 #include "base/text/json_fields.h"
 #include "base/text/printable.h"
 #include "base/text/raw_json.h"
@@ -61,11 +62,10 @@ std::optional<std::int64_t> count_of(const json& object, const std::string& name
   return std::in_range<std::uint32_t>(count) ? std::optional(static_cast<std::int64_t>(count)) : std::nullopt;
 }
 
-// Seconds that a clock can have counted; others are as good as missing.
+// Seconds that a run can have taken; others are as good as missing.
 std::optional<double> seconds_of(const json& object, const std::string& name) {
-  constexpr double kMost = 1e12;
   const auto seconds = number_at(object, name);
-  return seconds && *seconds >= 0 && *seconds <= kMost ? seconds : std::nullopt;
+  return seconds && *seconds >= 0 && *seconds <= base::kLongestTime.count() ? seconds : std::nullopt;
 }
 
 // Of a checkpoint: figures by name, of earlier versions loss and accuracy alone.

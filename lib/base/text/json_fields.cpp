@@ -1,5 +1,8 @@
 #include "base/text/json_fields.h"
 
+#include <fmt/core.h>
+
+#include "base/quantity.h"
 #include "base/text/printable.h"
 
 namespace esper::base {
@@ -22,6 +25,13 @@ void fail_not_whole(const json& value, std::string_view name) {
   const auto shown = value.is_structured() ? std::string(value.type_name()) : shortened(value.dump());
   const auto field = name.empty() ? std::string() : std::string(name) + ": ";
   throw json::out_of_range::create(406, field + shown + " is no whole number, or out of range", &value);
+}
+
+double time_at(const json& object, const std::string& name, std::chrono::duration<double> unit) {
+  const double time = object.at(name);
+  const bool is_possible = time >= 0 && time * unit <= kLongestTime;
+  if (!is_possible) throw std::out_of_range(fmt::format("{} is {}, and no run takes such a time", name, time));
+  return time;
 }
 
 }  // namespace esper::base

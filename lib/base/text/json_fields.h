@@ -6,6 +6,7 @@
 // nlohmann::json::exception for a value of another type, and for a number that the type does not hold. nlohmann's own
 // get<> casts such a number, which is undefined.
 
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -89,6 +90,9 @@ template <class T>
 T value_at(const nlohmann::json& object, const std::string& name) {
   return optional_at<T>(object, name).value_or(T());
 }
+
+// A time in `unit`, from 0 to kLongestTime (base/quantity.h), else std::out_of_range.
+double time_at(const nlohmann::json& object, const std::string& name, std::chrono::duration<double> unit);
 
 // A whole number from 0 on that `Count` holds, else std::out_of_range.
 template <class Count>

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/text/json_fields.h"
@@ -41,7 +42,7 @@ ControlRecord control_record_from_json(const json& saved) {
   ControlRecord record;
   if (saved.is_null()) return record;
   record.steps = base::count_at<std::int64_t>(saved, "steps");
-  record.took_ms = saved.value("took_ms", 0.0);
+  if (saved.contains("took_ms")) record.took_ms = base::time_at(saved, "took_ms", std::chrono::milliseconds(1));
   for (const auto& [id, seed] : saved.at("seeds").items()) {
     SeedControl& control = record.seeds[id];
     control.compared = base::count_at<std::uint32_t>(seed, "compared");

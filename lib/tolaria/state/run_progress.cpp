@@ -1,6 +1,7 @@
 #include "tolaria/state/run_progress.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -161,7 +162,7 @@ RunProgress run_progress_from_json(const json& saved) {
   progress.epoch = base::count_at<std::uint32_t>(saved, "epoch");
   progress.batch = base::count_at<std::int64_t>(saved, "batch");
   progress.step = base::count_at<std::int64_t>(saved, "step");
-  progress.wall_s = saved.at("wall_s");
+  progress.wall_s = base::time_at(saved, "wall_s", std::chrono::seconds(1));
   progress.train = figures_from(saved.at("train"));
   if (const json& validation = saved.at("validation"); !validation.is_null()) {
     progress.validation = figures_from(validation);

@@ -98,7 +98,8 @@ base::Expected<void> restore_tensors(RunProgress& progress, const std::vector<ka
 
 // Without those tensors.
 nlohmann::json to_json(const RunProgress& progress);
-// Throws nlohmann::json::exception if a field is missing or of another type, std::out_of_range for an invalid count.
+// Throws nlohmann::json::exception if a field is missing or of another type, std::out_of_range for an invalid count
+// or time.
 RunProgress run_progress_from_json(const nlohmann::json& saved);
 
 }  // namespace esper::tolaria

@@ -48,6 +48,14 @@ TEST_CASE("progress of before there were controls has none") {
   CHECK(progress.control.seeds.empty());
 }
 
+TEST_CASE("a control that took a time that no run can have taken is an error") {
+  auto saved = to_json(some_record());
+  saved["took_ms"] = 1e300;
+  CHECK_THROWS_AS(control_record_from_json(saved), std::out_of_range);
+  saved.erase("took_ms");
+  CHECK(control_record_from_json(saved).took_ms == 0);
+}
+
 TEST_CASE("a control without its tensors, or with others, cannot be restored") {
   auto record = some_record();
   auto tensors = control_tensors(record);

@@ -73,6 +73,14 @@ TEST_CASE("steps that the loss scaling skipped are counted on; progress of an ea
   CHECK_THROWS_AS(run_progress_from_json(saved), std::out_of_range);
 }
 
+TEST_CASE("saved progress with a time that no run can have taken is an error") {
+  for (const double seconds : {-1.0, 1e300}) {
+    auto saved = to_json(RunProgress{});
+    saved["wall_s"] = seconds;
+    CHECK_THROWS_AS(run_progress_from_json(saved), std::out_of_range);
+  }
+}
+
 TEST_CASE("saved progress that lacks a field or has another type is an error") {
   const auto saved = to_json(odd_numbers());
   for (const auto& [key, value] : saved.items()) {
