@@ -1,10 +1,13 @@
 #include "tolaria/state/run_progress.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "base/names.h"
 #include "base/text/json_fields.h"
@@ -72,6 +75,14 @@ history::SettingChanges changes_from(const json& saved) {
   auto changes = history::setting_changes_from(saved.value("changes", json::array()));
   if (!changes) throw json::other_error::create(501, "changes: " + changes.error(), &saved);
   return std::move(*changes);
+}
+
+// Of progress.step steps; checkpoints of earlier versions have none.
+std::int64_t scaler_skips_from(const json& saved, const RunProgress& progress) {
+  if (!saved.contains("scaler_skips")) return 0;
+  const auto skips = base::count_at<std::int64_t>(saved, "scaler_skips");
+  if (skips > progress.step) throw std::out_of_range(fmt::format("scaler_skips is {} of {} steps", skips, progress.step));
+  return skips;
 }
 
 GradientShares gradient_shares(const step::StepMetrics& metrics, const GradientShares& before) {
@@ -178,7 +189,7 @@ RunProgress run_progress_from_json(const json& saved) {
     progress.gradient_shares[id] = {share.at("share"), share.at("delta")};
   }
   progress.conservative_epochs = base::whole_at<std::uint64_t>(saved, "conservative_epochs");
-  if (saved.contains("scaler_skips")) progress.scaler_skips = base::count_at<std::int64_t>(saved, "scaler_skips");
+  progress.scaler_skips = scaler_skips_from(saved, progress);
   progress.control = control_record_from_json(saved.value("control", json()));
   progress.safety = safety_record_from_json(saved.value("safety", json()));
   progress.changes = changes_from(saved);

@@ -66,11 +66,13 @@ TEST_CASE("steps that the loss scaling skipped are counted on; progress of an ea
   RunProgress progress;
   CHECK_FALSE(to_json(progress).contains("scaler_skips"));
   CHECK(run_progress_from_json(to_json(progress)).scaler_skips == 0);
-  progress.scaler_skips = 7;
+  progress.scaler_skips = progress.step = 7;
   auto saved = to_json(progress);
   CHECK(run_progress_from_json(saved).scaler_skips == 7);
-  saved["scaler_skips"] = -1;
-  CHECK_THROWS_AS(run_progress_from_json(saved), std::out_of_range);
+  for (const int skips : {-1, 8}) {
+    saved["scaler_skips"] = skips;
+    CHECK_THROWS_AS(run_progress_from_json(saved), std::out_of_range);
+  }
 }
 
 TEST_CASE("saved progress with a time that no run can have taken is an error") {
