@@ -1,6 +1,7 @@
 #include "runs/run_reading.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/parse_number.h"
 #include "base/text/json_fields.h"
@@ -90,10 +91,12 @@ void take_config(RunReading& reading, const FolderReader& folder) {
   record.best_goal = config::goal_of(best);
 }
 
-// Most runs have no such folder, which then costs nothing.
+// Most runs have no such folder, which then costs nothing. Where it cannot be read, the planned epochs are unknown.
 void take_changes(RunReading& reading, const FolderReader&) {
   if (reading.find("changes") == nullptr) return;
-  if (const auto changed = changed_epochs(reading.path)) reading.config.planned_epochs = changed;
+  const auto of_config = std::exchange(reading.config.planned_epochs, std::nullopt);
+  const auto changed = changed_epochs(reading.path);
+  reading.config.planned_epochs = changed ? changed : of_config;
 }
 
 void take_summary(RunReading& reading, const FolderReader& folder) {

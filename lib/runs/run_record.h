@@ -49,7 +49,7 @@ struct RunRecord {
   // From config.yaml.
   std::string config_name, task, dataset, host;
   std::optional<std::uint64_t> seed;
-  std::optional<std::int64_t> planned_epochs;  // with what `esper set` changed
+  std::optional<std::int64_t> planned_epochs;  // with what `esper set` changed; none where that cannot be read
   std::string metric;                          // training.metric
   Goal goal = Goal::kMaximize;
   std::string best_metric;  // checkpoint.best_metric, by which the best epoch is chosen

@@ -58,7 +58,8 @@ void take_progress(const leyline::TelemetryPacket& packet, leyline::Progress& pr
   const bool is_epoch =
       std::ranges::count(packet.metrics, "tolaria.training.loss"_metric.name(), &leyline::MetricValue::name) > 0;
   if (is_epoch && epoch > 0) {
-    progress.epoch.store(std::min(epoch + 1, progress.epochs.load(kRelaxed)), kRelaxed);
+    const auto epochs = progress.epochs.load(kRelaxed);  // 0: unknown
+    progress.epoch.store(epochs == 0 ? epoch + 1 : std::min(epoch + 1, epochs), kRelaxed);
     progress.phase.store(leyline::Phase::kTraining, kRelaxed);
   }
   for (const auto& event : packet.events) {
@@ -114,7 +115,7 @@ class Attachment {
                         options_.job));
     }
     const auto run = run_of_job(job_);
-    if (run && run->planned_epochs) progress->epochs = static_cast<std::uint32_t>(*run->planned_epochs);
+    if (run) progress->epochs = static_cast<std::uint32_t>(run->planned_epochs.value_or(0));
     return progress;
   }
 

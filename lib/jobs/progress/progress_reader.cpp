@@ -41,13 +41,14 @@ std::string stamp_of_changes(const runs::FolderReader& folder) {
   return failed == 0 ? stamp_of(status) : "";
 }
 
+// 0: unknown, as where the accepted changes cannot be read.
 std::int64_t planned_epochs(const std::string& run, const runs::ConfigText& config) {
   try {
-    if (const auto changed = runs::changed_epochs(run)) return *changed;
+    const auto changed = runs::changed_epochs(run);
+    return changed ? *changed : count_in(config.value_of("epochs"));
   } catch (const base::Error&) {
-    // The training refuses such a file; until then config.yaml's number is shown.
+    return 0;
   }
-  return count_in(config.value_of("epochs"));
 }
 
 }  // namespace

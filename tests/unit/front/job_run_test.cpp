@@ -23,6 +23,8 @@ TEST_CASE("a job's planned epochs are its sweep's, else those that its run accep
   CHECK(run_of_job(job)->planned_epochs == 9);
   history::publish_accepted(storage::real_file_system(), run, {{2, "epochs", "5", 1}});
   CHECK(run_of_job(job)->planned_epochs == 5);
+  std::ofstream(run + "/changes/accepted.json") << "{";
+  CHECK_FALSE(run_of_job(job)->planned_epochs);
   job["epochs"] = 3;
   CHECK(run_of_job(job)->planned_epochs == 3);
 }

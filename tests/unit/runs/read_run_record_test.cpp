@@ -66,6 +66,18 @@ TEST_CASE("the planned epochs are those that the run accepted last while it trai
   CHECK(record.state == RunState::kFinished);
 }
 
+TEST_CASE("where the accepted settings of a run that trains are damaged, its planned epochs are unknown") {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  const auto lock = storage::try_lock_folder(storage::real_file_system(), run.path);
+  REQUIRE(lock.lock);
+  write_text(run.path + "/changes/accepted.json", R"({"changes": [)");
+  const auto record = read_run_record(run.path);
+  CHECK(record.state == RunState::kRunning);
+  CHECK_FALSE(record.planned_epochs);
+  CHECK(record.epochs == 2);
+}
+
 TEST_CASE("a run has the name of its folder, however that is given") {
   const esper::test::TemporaryFolder room;
   const RunFolder run(room / "small-1");
