@@ -3,11 +3,11 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "base/descriptor.h"
 #include "base/error.h"
@@ -36,7 +36,7 @@ double ms_since(Clock::time_point begin) {
 
 MeasuredDaemon::MeasuredDaemon(std::string folder) : folder_(std::move(folder)) { start(); }
 
-MeasuredDaemon::~MeasuredDaemon() { kill(); }
+MeasuredDaemon::~MeasuredDaemon() { end(); }
 
 double MeasuredDaemon::start() {
   const base::Descriptor nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -55,10 +55,13 @@ double MeasuredDaemon::start() {
 }
 
 void MeasuredDaemon::kill() {
-  if (process_ == 0) return;
+  if (!end()) throw Error(ExitCode::kResources, "the measured daemon was killed and does not end");
+}
+
+bool MeasuredDaemon::end() {
+  if (process_ == 0) return true;
   ::kill(process_, SIGKILL);
-  ::waitpid(process_, nullptr, 0);
-  process_ = 0;
+  return base::await_child(std::exchange(process_, 0), kPatience).has_value();
 }
 
 TimedAnswer MeasuredDaemon::ask(const std::string& method, const std::string& target,

@@ -29,6 +29,7 @@ class MeasuredDaemon {
 
   // From its start to its first answer, in milliseconds.
   double start();
+  // Throws base::Error where it does not end.
   void kill();
   pid_t process() const { return process_; }
   std::string state_dir() const { return folder_ + "/state"; }
@@ -37,6 +38,8 @@ class MeasuredDaemon {
   TimedAnswer submit(const jobs::Submission& submission) const;
 
  private:
+  bool end();
+
   const std::string folder_;
   pid_t process_ = 0;
 };

@@ -11,12 +11,26 @@
 
 #include "base/descriptor.h"
 #include "base/text/child_process.h"
+#include "base/text/line_channel.h"
 
 extern char** environ;
 
 namespace esper {
 
-TimedCommand time_command(const CommandWords& words, const std::vector<std::string>& environment) {
+namespace {
+
+constexpr auto kKillTime = std::chrono::seconds(5);
+
+int end_of(pid_t child, const std::string& program, base::Duration end_time) {
+  if (const auto status = base::await_child(child, end_time)) return *status;
+  base::end_group(child, kKillTime);
+  throw std::system_error(ETIMEDOUT, std::generic_category(), program + " has closed its output and does not end");
+}
+
+}  // namespace
+
+TimedCommand time_command(const CommandWords& words, const std::vector<std::string>& environment,
+                          base::Duration end_time) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) < 0) throw std::system_error(errno, std::generic_category(), "cannot make a pipe");
   const base::Descriptor reading(ends[0]), nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -34,9 +48,7 @@ TimedCommand time_command(const CommandWords& words, const std::vector<std::stri
   ssize_t got = 0;
   while ((got = ::read(reading.number(), bytes.data(), bytes.size())) > 0 || (got < 0 && errno == EINTR))
     timed.output.append(bytes.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = end_of(child, words.front(), end_time);
   timed.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   timed.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return timed;
