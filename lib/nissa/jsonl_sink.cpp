@@ -20,6 +20,8 @@
 namespace esper::nissa {
 
 using base::Descriptor;
+using namespace leyline::literals;
+
 namespace {
 
 // Whether a file of that size ends within a line.
@@ -80,21 +82,33 @@ void JsonlSink::begin_file_if_full(std::size_t next_bytes) {
   }
   rotation_fails_ = false;
   if (const int error = open_file(); error != 0) throw std::system_error(error, std::generic_category(), path_);
+  report_undeleted(dropped.failure);
   if (dropped.files > 0) report_dropped(dropped);
 }
 
-void JsonlSink::report_dropped(const TelemetryDropped& dropped) {
-  using namespace leyline::literals;
+void JsonlSink::report_event(leyline::TelemetryEvent event) {
   leyline::TelemetryPacket packet;
   packet.packet_id = "nissa-dropped";
   packet.timestamp = base::rfc3339(base::Clock().wall());
   packet.source_subsystem = "nissa";
-  packet.events.push_back(
-      leyline::event("nissa.telemetry_dropped"_event, leyline::Level::kWarning,
-                     {{"files", std::to_string(dropped.files)}, {"bytes", std::to_string(dropped.bytes)}}));
+  packet.events.push_back(std::move(event));
   std::string line;
   append_json_line(packet, line);
   write_line(line);
+}
+
+void JsonlSink::report_undeleted(std::error_code failure) {
+  const bool is_known = std::exchange(deletion_fails_, static_cast<bool>(failure));
+  if (!failure || is_known) return;
+  report_event(
+      leyline::event("nissa.telemetry_undeleted"_event, leyline::Level::kWarning, {{"reason", failure.message()}}));
+  log::warning("the oldest telemetry of " + path_.string() +
+               " cannot be deleted, and may exceed telemetry.limit_mb: " + failure.message());
+}
+
+void JsonlSink::report_dropped(const TelemetryDropped& dropped) {
+  report_event(leyline::event("nissa.telemetry_dropped"_event, leyline::Level::kWarning,
+                              {{"files", std::to_string(dropped.files)}, {"bytes", std::to_string(dropped.bytes)}}));
   if (std::exchange(dropping_was_said_, true)) return;
   log::warning("the oldest telemetry of " + path_.string() +
                " was deleted (telemetry.limit_mb); further deletions are reported in telemetry.jsonl only");

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "base/descriptor.h"
 #include "base/quantity.h"
@@ -37,6 +38,8 @@ class JsonlSink final : public leyline::TelemetrySink {
   bool file_was_replaced() const;
   void write_line(std::string& line);
   void begin_file_if_full(std::size_t next_bytes);
+  void report_event(leyline::TelemetryEvent event);
+  void report_undeleted(std::error_code failure);
   void report_dropped(const TelemetryDropped& dropped);
 
   std::filesystem::path path_;
@@ -47,7 +50,7 @@ class JsonlSink final : public leyline::TelemetrySink {
   std::uint64_t file_bytes_ = 0;
   bool is_regular_ = false;  // else it is a pipe or a device, which is not rotated
   bool torn_ = false;        // the file ends within a line
-  bool rotation_fails_ = false, dropping_was_said_ = false;
+  bool rotation_fails_ = false, deletion_fails_ = false, dropping_was_said_ = false;
   std::string line_;
 };
 

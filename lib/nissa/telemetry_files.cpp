@@ -68,7 +68,10 @@ int rotate_telemetry(const fs::path& path, const TelemetryLimits& limits, Teleme
   for (const auto& file : earlier) total += file.bytes;
   for (const auto& file : earlier) {
     if (total <= limits.total_bytes) break;
-    if (!file.is_file || !fs::remove(file.path, error)) continue;
+    if (!file.is_file) continue;
+    const bool removed = fs::remove(file.path, error);
+    if (error) dropped.failure = error;
+    if (!removed) continue;
     total -= file.bytes;
     ++dropped.files;
     dropped.bytes += file.bytes;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/descriptor.h"
@@ -36,12 +37,12 @@ struct TelemetryLimits {
 
 struct TelemetryDropped {
   std::uint64_t files = 0, bytes = 0;
+  std::error_code failure{};  // why a file that was to be deleted stays; the last one's
 };
 
 // Renames `path` to the next number, then deletes the oldest files where all and one more full file would exceed the
 // limit; never the one just renamed. A process that is killed in between leaves every line in exactly one file; what
-// was not deleted is at the next call. Returns an errno: 0, or why nothing was renamed. Files that could not be deleted
-// stay.
+// was not deleted is at the next call. Returns an errno: 0, or why nothing was renamed.
 int rotate_telemetry(const std::filesystem::path& path, const TelemetryLimits& limits, TelemetryDropped& dropped);
 
 }  // namespace esper::nissa

@@ -95,17 +95,23 @@ void RunPolicy::restore_policy(const std::string& state) {
 
 void RunPolicy::restore_shadows(const json& states) {
   for (const auto& [kind, shadow] : shadows_) {
-    const std::string own = base::text_at(states, kind);
-    if (own.empty()) continue;
+    const json& own = base::member(states, kind);
+    if (own.is_null()) continue;
+    if (!own.is_string()) {
+      unread_shadows_.push_back({kind, "it is no text"});
+      continue;
+    }
     try {
-      shadow->restore(own);
-    } catch (const base::Error&) {  // of other weights, say: it changes nothing in the run
+      shadow->restore(own.get<std::string>());
+    } catch (const base::Error& error) {  // of other weights, say: it changes nothing in the run
+      unread_shadows_.push_back({kind, error.what()});
     }
   }
 }
 
 void RunPolicy::restore(const std::string& state) {
   open_.reset();
+  unread_shadows_.clear();
   json saved = json::parse(state, nullptr, false);
   if (!saved.is_object() || !(saved.contains(kShadowStates) || saved.contains(kOpenQuestion))) {
     return restore_policy(state);

@@ -21,6 +21,11 @@ namespace esper::tamiyo {
 // In a saved state: the shadows' own, as texts by kind.
 inline constexpr char kShadowStates[] = "shadows";
 
+// A shadow policy whose saved state could not be read, and why.
+struct UnreadShadow {
+  std::string kind, reason;
+};
+
 // A question, and what came of it.
 struct Consulting {
   PolicyQuestion question;
@@ -57,6 +62,8 @@ class RunPolicy {
   std::string state() const;
   // Call before the first question. A shadow without a state of its own, or with one that it cannot read, begins anew.
   void restore(const std::string& state);
+  // Those that begin anew since the last restore() could not read their states.
+  const std::vector<UnreadShadow>& unread_shadows() const { return unread_shadows_; }
 
  private:
   struct Shadow {
@@ -76,6 +83,7 @@ class RunPolicy {
 
   std::variant<std::unique_ptr<Consultation>, std::unique_ptr<PolicyService>> policy_;
   std::vector<Shadow> shadows_;
+  std::vector<UnreadShadow> unread_shadows_;
   std::optional<Open> open_;
   std::vector<std::string> dropped_;  // for the next question
 };

@@ -78,6 +78,13 @@ void record_decision_process(const Run& run) {
   run.saver.record(std::move(process));
 }
 
+void report_unread_shadows(const Run& run) {
+  for (const auto& [kind, reason] : run.policy.unread_shadows()) {
+    run.outbox.emit(
+        event("tamiyo.shadow_not_restored"_event, Level::kWarning, {{"policy", kind}, {"reason", reason}}));
+  }
+}
+
 // Says which outputs nothing teaches; the first of them by name.
 void report_missing_classes(const Run& run) {
   constexpr std::size_t kMostNamed = 20;
@@ -106,6 +113,7 @@ void report_start(const Run& run, const RunStart& start) {
   report_source(run);
   report_forecast(run, start);
   report_other_numerics(run, start);
+  report_unread_shadows(run);
   run.saver.record(start_record(resumed ? "resumed" : "started",
                                 {run.progress.step, run.progress.epoch, run.facts.training_hash},
                                 kasmina::topology_of(run.model.network.save_topology())));

@@ -1,6 +1,9 @@
 // Telemetry in several files: no packet is lost or doubled where a new one begins; the oldest go where a limit says so.
 #include "nissa/telemetry_files.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -12,6 +15,7 @@
 #include "nissa/json_line.h"
 #include "nissa/jsonl_sink.h"
 #include "storage/beneath.h"
+#include "support/child_end.h"
 #include "support/telemetry_file.h"
 #include "support/temporary_folder.h"
 
@@ -131,6 +135,31 @@ TEST_CASE("the oldest files are deleted beyond the limit, which is reported, and
   CHECK((files >= 1 && bytes >= 1000));
   REQUIRE(gaps_of(report).size() == 1);
   CHECK(gaps_of(report)[0].find("telemetry.limit_mb") != std::string::npos);
+}
+
+// A file of another user in a folder where everyone deletes their own alone.
+TEST_CASE("earlier files that cannot be deleted stay, which is reported once") {
+  if (::geteuid() != 0) SKIP("only root can become another user");
+  const TemporaryFolder folder;
+  const fs::path path = folder / "telemetry.jsonl", first = folder / "telemetry-000001.jsonl";
+  std::ofstream(first) << "{}\n";
+  REQUIRE(::chmod(folder.path().c_str(), 01777) == 0);
+  constexpr uid_t kNobody = 65534;
+  constexpr int kNotTried = 77;
+  const auto end = test::end_of_child([&] {
+    if (::setuid(kNobody) != 0 || ::access(folder.path().c_str(), W_OK) != 0) _exit(kNotTried);
+    auto sink = sink_of(path, {1, 2});
+    for (const auto* name : {"0", "1", "2"}) sink.emit(packet_named(name));
+  });
+  if (WIFEXITED(end.status) && WEXITSTATUS(end.status) == kNotTried) SKIP("the folder is out of another user's reach");
+  REQUIRE(end.status == 0);
+  CHECK(fs::exists(first));
+  std::vector<std::string> events;
+  history::read_jsonl(path, [&](const nlohmann::json& packet) {
+    for (const auto& event : packet.value("events", nlohmann::json::array())) events.push_back(event["description"]);
+  });
+  CHECK(std::ranges::count(events, "nissa.telemetry_undeleted") == 1);
+  CHECK(std::ranges::count(events, "nissa.telemetry_dropped") == 1);
 }
 
 TEST_CASE("with the smallest limit that is permitted the file just filled stays") {

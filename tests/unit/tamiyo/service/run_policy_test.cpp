@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
+#include "leyline/controller.h"
 #include "support/scripted_controller.h"
 #include "unit/tamiyo/decided_run.h"
 
@@ -34,6 +36,15 @@ std::unique_ptr<Consultation> talker(base::Duration deadline = std::chrono::seco
                                         }),
                                         base::Clock(), deadline);
 }
+
+class OfOtherWeights final : public leyline::Controller {
+ public:
+  leyline::Decision decide(const leyline::Observation&) override { return {}; }
+  std::string save_state() const override { return "{}"; }
+  void load_state(const std::string&) override {
+    throw base::Error(base::ExitCode::kCheckpoint, "it is of other weights");
+  }
+};
 
 ServiceReport ask(RunPolicy& policy, const leyline::Observation& observation) {
   policy.begin({observation, {}});
@@ -192,6 +203,23 @@ TEST_CASE("shadows go on from their states; one that is new, or cannot read its 
   const auto later = with_shadows({"random"});
   later->restore(R"({"epoch":7})");
   CHECK(later->state() == R"({"epoch":7,"shadows":{"random":"{}"}})");
+  CHECK(later->unread_shadows().empty());
+  CHECK(two->unread_shadows().empty());
+}
+
+TEST_CASE("a shadow whose state cannot be read begins anew, and is named until the next restore") {
+  RunPolicy policy(culler());
+  policy.add_shadow("gnn", std::make_unique<Consultation>(std::make_unique<OfOtherWeights>(), base::Clock(),
+                                                          std::chrono::seconds(60), Pace::kImmediate));
+  policy.add_shadow("random", culler());
+  policy.restore(R"({"epoch":3,"shadows":{"gnn":"{}","random":7}})");
+  REQUIRE(policy.unread_shadows().size() == 2);
+  CHECK(policy.unread_shadows()[0].kind == "gnn");
+  CHECK(policy.unread_shadows()[0].reason == "it is of other weights");
+  CHECK(policy.unread_shadows()[1].kind == "random");
+  CHECK(policy.unread_shadows()[1].reason == "it is no text");
+  policy.restore(R"({"epoch":3})");
+  CHECK(policy.unread_shadows().empty());
 }
 
 }  // namespace esper::tamiyo::run_policy_test

@@ -69,6 +69,18 @@ TEST_CASE("a resumed run reports where it goes on, and first which checkpoints w
   CHECK(count(it.journal(), "\"what\":\"resumed\"") == 1);
 }
 
+TEST_CASE("a shadow policy that begins anew, since its state could not be read, is reported at the run's start") {
+  SmallRun it;
+  it.policy.add_shadow("random", std::make_unique<tamiyo::Consultation>(scripted(quiet()), it.facts.clock,
+                                                                        it.facts.config.safety.policy_deadline));
+  it.policy.restore(R"({"shadows":{"random":7}})");
+  report_start(it.run, {.kind = RunStart::Kind::kResumed, .run_dir = "/run"});
+  const auto found = it.events("tamiyo.shadow_not_restored");
+  CHECK(only(found).level == leyline::Level::kWarning);
+  CHECK(only(found).attributes.at("policy") == "random");
+  CHECK(only(found).attributes.at("reason") == "it is no text");
+}
+
 TEST_CASE("what a run may run short of is reported at its start") {
   SmallRun it;
   report_start(it.run, {.run_dir = "/run", .shortages = {{"memory", "2.0 GiB", "1.0 GiB", "data 1.5 GiB"}}});
