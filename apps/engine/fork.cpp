@@ -23,6 +23,7 @@
 #include "history/setting_change.h"
 #include "kasmina/host/host_package.h"
 #include "kasmina/slot/topology.h"
+#include "lanes/step_runner.h"
 #include "nissa/log.h"
 #include "storage/confined_file_system.h"
 #include "storage/real_file_system.h"
@@ -223,6 +224,7 @@ std::string make_fork(const ForkRequest& request) {
   config::RunConfig with_parents_policy = request.job.config;
   with_parents_policy.policy.kind = request.parents_policy;
   TrainingSetup setup = set_up(with_parents_policy, request.job.cache_dir, "the same command with");
+  lanes::check_lane(setup.config.step, setup.device);
   auto image = restore_parent(setup, files, checkpoint, request);
   if (!request.without.empty()) leave_out(setup, request.without, image);
   change_policy(setup, request.job.config.policy.kind, image);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/gpu_present.h"
 #include "base/parse_number.h"
 #include "base/text/printable.h"
 #include "config/loading/training_check.h"
@@ -31,6 +32,11 @@ config::LoadedConfig without_problems(config::LoadedConfig loaded) {
 config::LoadedConfig trainable(config::LoadedConfig loaded) {
   config::check_for_training(loaded);
   return without_problems(std::move(loaded));
+}
+
+config::LoadedConfig trainable_here(config::LoadedConfig loaded) {
+  if (!base::gpu_present()) config::check_without_gpu(loaded);
+  return trainable(std::move(loaded));
 }
 
 config::RunConfig with_warnings_reported(config::LoadedConfig loaded) {
@@ -93,8 +99,12 @@ config::LoadedConfig load_or_throw(const ConfigOptions& options) {
   return without_problems(config::read_run_config(options.file, options.assignments));
 }
 
-config::LoadedConfig load_for_training(const ConfigOptions& options) {
+config::LoadedConfig load_for_queue(const ConfigOptions& options) {
   return trainable(config::read_run_config(options.file, options.assignments));
+}
+
+config::LoadedConfig load_for_training(const ConfigOptions& options) {
+  return trainable_here(config::read_run_config(options.file, options.assignments));
 }
 
 void report_warnings(const config::LoadedConfig& loaded) {
@@ -106,7 +116,7 @@ config::RunConfig load_config_of_run(const std::string& run_dir, const std::vect
 }
 
 config::RunConfig load_run_for_training(const std::string& run_dir, const std::vector<std::string>& assignments) {
-  return with_warnings_reported(trainable(history::read_config_of_run(run_dir, assignments)));
+  return with_warnings_reported(trainable_here(history::read_config_of_run(run_dir, assignments)));
 }
 
 }  // namespace esper

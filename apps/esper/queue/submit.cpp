@@ -34,7 +34,7 @@ std::string submitted_line(const nlohmann::json& job) {
 }
 
 int submit(SubmitOptions options) {
-  const config::LoadedConfig loaded = load_for_training(options.config);
+  const config::LoadedConfig loaded = load_for_queue(options.config);
   report_warnings(loaded);
   const config::RunConfig& config = loaded.config;
   jobs::Submission& submission = options.submission;

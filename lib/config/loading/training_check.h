@@ -10,4 +10,8 @@ namespace esper::config {
 // lane.
 void check_for_training(LoadedConfig& loaded);
 
+// Adds, after the other problems, what training refuses on a machine without a GPU, and no rule of a run file that may
+// be trained elsewhere is: the graph lane where device.kind: auto takes the CPU.
+void check_without_gpu(LoadedConfig& loaded);
+
 }  // namespace esper::config

@@ -11,10 +11,16 @@
 namespace esper::jobs {
 namespace {
 
+// On device.kind: auto it needs a GPU as device.kind: cuda does.
+bool is_graph_of_auto(const config::RunConfig& config) {
+  return config.device.kind == "auto" && config.step.lane == config::Lane::kGraph;
+}
+
 // Without `asked`, or where the run file needs one.
-std::int64_t gpus_of(const std::string& device, std::int64_t asked, const Capacity& capacity) {
+std::int64_t gpus_of(const config::RunConfig& config, std::int64_t asked, const Capacity& capacity) {
+  const std::string& device = config.device.kind;
   if (asked > 0) return asked;
-  if (device.starts_with("cuda")) return 1;
+  if (device.starts_with("cuda") || is_graph_of_auto(config)) return 1;
   return device == "auto" && asked == kGpusByDevice && !capacity.gpus.empty() ? 1 : 0;
 }
 
@@ -45,7 +51,7 @@ base::Expected<Submission> with_forecast(Submission submission, const config::Ru
   Resources& needs = submission.needs;
   const bool gpus_given = needs.gpus > 0;
   const std::string& device = config.device.kind;
-  needs.gpus = gpus_of(device, needs.gpus, capacity);
+  needs.gpus = gpus_of(config, needs.gpus, capacity);
   if (ordinal_of(device) > 0 && ordinal_of(device) >= needs.gpus) {
     return base::failure(
         fmt::format("device.kind: {}, and the job has {} GPU(s), which count from 0 within the job; use "
@@ -59,6 +65,10 @@ base::Expected<Submission> with_forecast(Submission submission, const config::Ru
 
 base::Expected<Submission> admit(Submission submission, const config::RunConfig& config,
                                  const config::RunInputs& inputs, const Capacity& capacity, std::int64_t disk_bytes) {
+  if (is_graph_of_auto(config) && capacity.gpus.empty()) {
+    return base::failure(
+        "step.lane: graph needs a GPU, and none is for jobs here; use step.lane: auto, replay or compiled");
+  }
   auto admitted = with_forecast(std::move(submission), config, inputs, capacity);
   if (!admitted) return admitted;
   Job job;

@@ -156,6 +156,28 @@ TEST_CASE("what training refuses is refused of a run that is continued or forked
   refuses({"fork", run + "@7", "--no-train"});
 }
 
+TEST_CASE("the graph lane is refused with its place by every command that would train it on a machine without a GPU") {
+  if (base::gpu_present()) SKIP("this machine has a GPU");
+  const TemporaryFolder folder;
+  const std::string file = folder.write("run.yaml", "step: {lane: graph}\n");
+  const std::string run = (folder.path / "run").string();
+  folder.write("mine.yaml", "about: x\nrun: run.yaml\n");
+  std::filesystem::create_directory(run);
+  const std::string of_run = folder.write("run/config.yaml", "step: {lane: graph}\n");
+  const std::vector<std::pair<std::string, std::vector<std::string>>> commands{
+      {file, {"train", "--config", file, "--dry-run"}},
+      {file, {"verify-resume", file, "--output", (folder.path / "certificate.json").string()}},
+      {file, {"drill", "mine", "--drills", folder.path.string()}},
+      {of_run, {"train", "--resume", run}},
+      {of_run, {"fork", run + "@7", "--no-train"}}};
+  for (const auto& [place, command] : commands) {
+    CAPTURE(command);
+    const Finished refused = run_esper(command);
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.err, ContainsSubstring(place + ":1:14: step.lane: graph cannot run with device.kind: auto"));
+  }
+}
+
 TEST_CASE("settings without effect are a note") {
   const std::vector<std::string> words{"config", "check", kReference, "--set", "training.grad_scaler.init_scale=1024"};
   const Finished text = run_esper(words);

@@ -20,6 +20,12 @@ std::vector<base::Problem> problems_of(const std::string& text, const std::vecto
   return loaded.problems;
 }
 
+std::vector<base::Problem> problems_without_gpu(const std::string& text) {
+  LoadedConfig loaded = read_run_config_text(text, "f");
+  check_without_gpu(loaded);
+  return loaded.problems;
+}
+
 }  // namespace
 
 TEST_CASE("training refuses the graph lane on the CPU, at the place of the lane") {
@@ -31,6 +37,17 @@ TEST_CASE("training refuses the graph lane on the CPU, at the place of the lane"
   CHECK_THAT(to_string(assigned[0]), StartsWith("--set step.lane=graph: step.lane: graph cannot run"));
   CHECK(problems_of(kGraphOnCpu + "epochs: 0\n").size() == 2);
   CHECK(problems_of(kGraphOnCpu, {"step.lane=repley"}).size() == 1);  // the lane is unknown then
+}
+
+TEST_CASE("where there is no GPU, training refuses the graph lane on whatever device there is") {
+  for (const std::string text : {"step: {lane: graph}\n", "step: {lane: graph}\ndevice: {kind: auto}\n"}) {
+    const auto problems = problems_without_gpu(text);
+    REQUIRE(problems.size() == 1);
+    CHECK_THAT(to_string(problems[0]), StartsWith("f:1:14: step.lane: graph cannot run with device.kind: auto, since a "
+                                                  "CUDA graph needs a GPU: this machine has no NVIDIA GPU"));
+  }
+  CHECK(problems_without_gpu("step: {lane: graph}\ndevice: {kind: cuda}\n").empty());  // select_device() refuses it
+  CHECK(problems_without_gpu("step: {lane: replay}\n").empty());
 }
 
 TEST_CASE("training takes other lanes on the CPU, and the graph lane elsewhere; a run file is valid with both") {

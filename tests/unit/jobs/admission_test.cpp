@@ -35,6 +35,19 @@ TEST_CASE("a job gets as many GPUs as its device asks for, unless it says how ma
   CHECK(admitted("cpu", 1, kGpus)->needs.gpus == 1);
 }
 
+TEST_CASE("the graph lane needs a GPU, also on a device that is found at the start") {
+  config::RunConfig config;
+  config.step.lane = config::Lane::kGraph;
+  for (const std::int64_t asked : {kGpusByDevice, std::int64_t{0}}) {
+    CHECK(admit({.needs = {.gpus = asked}}, config, kInputs, kGpus, 0)->needs.gpus == 1);
+    const auto refused = admit({.needs = {.gpus = asked}}, config, kInputs, kCpus, 0);
+    REQUIRE(!refused);
+    CHECK_THAT(refused.error(), ContainsSubstring("step.lane: graph needs a GPU, and none is for jobs here"));
+  }
+  config.device.kind = "cpu";  // no run file that is admitted
+  CHECK(with_forecast({}, config, kInputs, kGpus)->needs.gpus == 0);
+}
+
 TEST_CASE("a device that the job will not see is refused") {
   CHECK_THAT(admitted("cuda:1", kGpusByDevice, kGpus).error(), ContainsSubstring("count from 0 within the job"));
   CHECK(admitted("cuda:0", kGpusByDevice, kGpus));
