@@ -11,7 +11,9 @@
 #include "base/fault.h"
 #include "base/parse_number.h"
 #include "base/text/nearest.h"
+#include "base/text/printable.h"
 #include "config/fields/field_rows.h"
+#include "config/loading/assignment.h"
 #include "config/loading/section_reader.h"
 #include "config/yaml/yaml_document.h"
 #include "drill/fault_points.h"
@@ -19,6 +21,15 @@
 
 namespace esper::drill {
 namespace {
+
+std::vector<base::Place> places_in_list(const config::YamlNode& root, std::string_view key) {
+  std::vector<base::Place> places;
+  for (const auto& entry : root.entries) {
+    if (entry.key != key) continue;
+    for (const auto& item : entry.value.items) places.push_back(item.place);
+  }
+  return places;
+}
 
 LoadedDrill read_document(const config::YamlDocument& document, const std::string& file) {
   LoadedDrill out{.drill = {}, .problems = document.problems};
@@ -29,6 +40,7 @@ LoadedDrill read_document(const config::YamlDocument& document, const std::strin
   config::append_rows(out.drill, "", rows);
   config::SectionReader reader(std::move(rows), out.problems);
   reader.read(document.root);
+  out.drill.set_places = places_in_list(document.root, "set");
   config::Findings findings;
   out.drill.validate(findings);
   const auto of_their_own = out.problems;
@@ -48,6 +60,15 @@ LoadedDrill read_document(const config::YamlDocument& document, const std::strin
 bool is_event(std::string_view name) { return leyline::find_event(name) < leyline::kTelemetryTable.size(); }
 
 }  // namespace
+
+base::Problem at_own_place(base::Problem problem, const Drill& drill) {
+  const auto& set = drill.set;
+  const auto own = std::ranges::find(set, problem.place.file, &config::assignment_origin);
+  const auto index = static_cast<std::size_t>(own - set.begin());
+  if (index >= std::min(set.size(), drill.set_places.size())) return problem;
+  const std::string field = problem.path.empty() ? "" : problem.path + ": ";
+  return {drill.set_places[index], "set", fmt::format("{}: {}{}", base::shortened(*own), field, problem.text)};
+}
 
 std::string problem_of_fault(const std::string& entry) {
   if (entry.find(',') != std::string::npos) return fmt::format("\"{}\" are several; write one in an entry", entry);

@@ -62,6 +62,7 @@ struct Drill {
   std::string name;  // of its file, without the ending
   std::string about, run;
   std::vector<std::string> set, faults;
+  std::vector<base::Place> set_places;  // of each entry of `set`
   Needs needs = Needs::kNothing;
   Damage damage = Damage::kNone;
   Then then = Then::kNothing;
@@ -92,6 +93,8 @@ struct LoadedDrill {
 LoadedDrill read_drill(const std::string& path);
 // The same for a text. `file`: what places show, and whose folder `run` is relative to.
 LoadedDrill read_drill_text(std::string_view text, const std::string& file);
+// A problem of the run file with the drill's `set` on top: one of an assignment is at its entry in the drill's file.
+base::Problem at_own_place(base::Problem problem, const Drill& drill);
 // Why it cannot be armed in a training; empty: it can. entry: of `faults`.
 std::string problem_of_fault(const std::string& entry);
 // Throws base::ConfigError with the problems of all of them.

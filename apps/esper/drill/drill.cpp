@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/error.h"
 #include "base/scratch_folder.h"
@@ -99,7 +100,10 @@ void require_run_file(const drill::Drill& one, const std::string& config) {
     load_for_training({config.empty() ? one.run : config, one.set});
   } catch (const base::ConfigError& error) {
     auto problems = error.problems();
-    for (auto& problem : problems) problem.text += fmt::format(" (drill {})", one.name);
+    for (auto& problem : problems) {
+      problem = drill::at_own_place(std::move(problem), one);
+      problem.text += fmt::format(" (drill {})", one.name);
+    }
     throw base::ConfigError(std::move(problems));
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{} (drill {})", error.what(), one.name));

@@ -28,7 +28,7 @@ YamlDocument nested(const std::string& text) {
   YamlDocument document;
   document.root.place = place;
   if (equals == 0 || equals == std::string::npos) {
-    document.problems.push_back({place, "", "write --set key=value, like --set training.optimizer.lr=0.1"});
+    document.problems.push_back({place, "", "write key=value, like training.optimizer.lr=0.1"});
     return document;
   }
   const std::string_view value = std::string_view(text).substr(equals + 1);

@@ -19,8 +19,9 @@ void refuse_graph_lane(LoadedConfig& loaded, std::string_view device, std::strin
   if (is_doubtful) return;
   loaded.problems.push_back(
       {loaded.origins.at("step.lane"), "step.lane",
-       fmt::format("graph cannot run with device.kind: {}, since a CUDA graph needs a GPU{}; use auto, replay or compiled",
-                   device, why)});
+       fmt::format(
+           "graph cannot run with device.kind: {}, since a CUDA graph needs a GPU{}; use auto, replay or compiled",
+           device, why)});
 }
 
 }  // namespace

@@ -80,8 +80,7 @@ void record_decision_process(const Run& run) {
 
 void report_unread_shadows(const Run& run) {
   for (const auto& [kind, reason] : run.policy.unread_shadows()) {
-    run.outbox.emit(
-        event("tamiyo.shadow_not_restored"_event, Level::kWarning, {{"policy", kind}, {"reason", reason}}));
+    run.outbox.emit(event("tamiyo.shadow_not_restored"_event, Level::kWarning, {{"policy", kind}, {"reason", reason}}));
   }
 }
 

@@ -81,7 +81,8 @@ history::SettingChanges changes_from(const json& saved) {
 std::int64_t scaler_skips_from(const json& saved, const RunProgress& progress) {
   if (!saved.contains("scaler_skips")) return 0;
   const auto skips = base::count_at<std::int64_t>(saved, "scaler_skips");
-  if (skips > progress.step) throw std::out_of_range(fmt::format("scaler_skips is {} of {} steps", skips, progress.step));
+  if (skips > progress.step)
+    throw std::out_of_range(fmt::format("scaler_skips is {} of {} steps", skips, progress.step));
   return skips;
 }
 

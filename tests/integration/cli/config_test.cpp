@@ -178,6 +178,15 @@ TEST_CASE("the graph lane is refused with its place by every command that would 
   }
 }
 
+TEST_CASE("a wrong assignment of a drill is refused with its place in the drill's file") {
+  const TemporaryFolder folder;
+  folder.write("run.yaml", "name: a\n");
+  const std::string file = folder.write("mine.yaml", "about: x\nrun: run.yaml\nset: [epochs=0]\n");
+  const Finished refused = run_esper({"drill", "mine", "--drills", folder.path.string()});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring(file + ":3:7: set: epochs=0: epochs: must be"));
+}
+
 TEST_CASE("settings without effect are a note") {
   const std::vector<std::string> words{"config", "check", kReference, "--set", "training.grad_scaler.init_scale=1024"};
   const Finished text = run_esper(words);

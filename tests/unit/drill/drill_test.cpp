@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 
+#include "config/loading/load.h"
+
 namespace esper::test::drill_test {
 namespace {
 
@@ -34,6 +36,19 @@ TEST_CASE("a drill is read with its run file's place, and named after its file")
   CHECK(loaded.drill.set == std::vector<std::string>{"epochs=3"});
   CHECK(loaded.drill.then == drill::Then::kNothing);
   CHECK(loaded.drill.expect.same_bits);
+}
+
+TEST_CASE("a problem of an assignment is at its entry in the drill's file, others stay where they are") {
+  const auto drill = drill::read_drill_text("about: x\nrun: a.yaml\nset:\n  - epochs=3\n  - epochs=many\n  - epochs\n",
+                                            "drills/mine.yaml")
+                         .drill;
+  const auto loaded = config::read_run_config_text("seed: x\n", "a.yaml", drill.set);
+  std::vector<std::string> lines;
+  for (const auto& problem : loaded.problems) lines.push_back(to_string(drill::at_own_place(problem, drill)));
+  REQUIRE(lines.size() == 3);
+  CHECK(lines[0].starts_with("a.yaml:1:7: seed: "));
+  CHECK(lines[1].starts_with("drills/mine.yaml:5:5: set: epochs=many: epochs: expected a whole number"));
+  CHECK(lines[2].starts_with("drills/mine.yaml:6:5: set: epochs: write key=value"));
 }
 
 TEST_CASE("an event is expected at least once, or so many times") {
