@@ -24,7 +24,7 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
   const auto* record = journal_.at(shape, number);
   if (record == nullptr || record->key.empty()) {
     shape.incumbent.reset();
-    machine_.run_eager(microbatches);
+    executor_.run_eager(microbatches);
   } else {
     if (!shape.incumbent || shape.incumbent->key() != record->key) {
       auto lane = lane_of(shape, record->key, microbatches);
@@ -47,9 +47,9 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
       end(shape);
       return Outcome::kCheckDue;
     }
-    machine_.run_in(*shape.incumbent, microbatches);
+    executor_.run_in(*shape.incumbent, microbatches);
   }
-  if (journal_.repeat(shape, tally_, number)) shape.next_check = machine_.checks().next_after(number);
+  if (journal_.repeat(shape, executor_.tally(), number)) shape.next_check = machine_.checks().next_after(number);
   if (!journal_.is_done(shape, number)) return Outcome::kRan;
   if (record != nullptr && record->on_trial) {
     // The earlier process may have run any part of the program's turn.

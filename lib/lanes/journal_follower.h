@@ -15,13 +15,13 @@ class JournalFollower {
  public:
   // The references must outlive the follower.
   JournalFollower(const LaneContext& context, ShapeSet& shapes, LaneFailures& failures, CompileQueue& queue,
-                  BitsJournal& journal, ShapeMachine& machine, const StepTally& tally)
+                  BitsJournal& journal, ShapeMachine& machine, LaneExecutor& executor)
       : context_(context),
         failures_(failures),
         queue_(queue),
         journal_(journal),
         machine_(machine),
-        tally_(tally),
+        executor_(executor),
         groups_(context, shapes) {}
 
   enum class Outcome {
@@ -46,7 +46,7 @@ class JournalFollower {
   CompileQueue& queue_;
   BitsJournal& journal_;
   ShapeMachine& machine_;
-  const StepTally& tally_;  // that the machine counts in
+  LaneExecutor& executor_;
   ShapeGroups groups_;
 };
 

@@ -33,13 +33,14 @@ StepRunner::StepRunner(step::Model& model, const config::StepConfig& config, tor
       capture_("step", config.graph.warmup_batches, services_.emit),
       context_{model, config_, device, step::training_forward(model.network), services_, figures_, capture_},
       failures_(services_, figures_),
+      executor_(context_, failures_),
       journal_(std::move(services_.log), services_.append_record),
       machine_(
-          context_, failures_, tally_,
+          context_, executor_,
           config.lane == LaneId::kAuto ? ShapeMachine::Adoption::kWhenFaster : ShapeMachine::Adoption::kOnAgreement),
       queue_(services_, figures_),
       search_(context_, shapes_, failures_, queue_),
-      follower_(context_, shapes_, failures_, queue_, journal_, machine_, tally_),
+      follower_(context_, shapes_, failures_, queue_, journal_, machine_, executor_),
       preparer_(context_, failures_, queue_, {services_.scratch_model, services_.growth, services_.memory}),
       changes_(context_, shapes_, queue_, machine_, journal_, preparer_) {
   check_lane(config, device, services_.kinds);
@@ -50,13 +51,13 @@ StepRunner::StepRunner(step::Model& model, const config::StepConfig& config, tor
 // string operations or divisions.
 bool StepRunner::step(Batch microbatches, StepPlace place) {
   if (config_.lane == LaneId::kEager && journal_.empty()) {
-    machine_.run_eager(microbatches);
+    executor_.run_eager(microbatches);
     return true;
   }
   StepShape* const known = shapes_.find(context_.model.network.structure_version(), microbatches);
   if (known != nullptr && known->is(StateId::kSettled) && known->incumbent && place.number < known->next_check) {
-    machine_.run_in(*known->incumbent, microbatches);
-    if (known->recorded.bits != tally_.bits) journal_.record(*known, tally_, place.number);
+    executor_.run_in(*known->incumbent, microbatches);
+    if (known->recorded.bits != executor_.tally().bits) journal_.record(*known, executor_.tally(), place.number);
     return true;
   }
   StepShape& shape = known != nullptr ? *known : shape_of(microbatches, place);
@@ -71,7 +72,8 @@ bool StepRunner::step(Batch microbatches, StepPlace place) {
   const StepOutcome outcome = machine_.step(shape, microbatches, place);
   if (outcome.event == ShapeEvent::kRecorded) seek_candidate(shape, microbatches, place);
   search_.learn(shape, outcome, place);
-  if (journal_.record(shape, tally_, place.number)) shape.next_check = machine_.checks().next_after(place.number);
+  if (journal_.record(shape, executor_.tally(), place.number))
+    shape.next_check = machine_.checks().next_after(place.number);
   const bool agreed = outcome.from == StateId::kRechecking && outcome.event == ShapeEvent::kAgreed;
   if (agreed && shape.runs_compiled() && shape.next_check > place.number + 1)
     journal_.record_ahead(shape, place.number + 1);
@@ -111,8 +113,9 @@ bool StepRunner::settled() const {
 }
 
 void StepRunner::record_epoch() {
-  if (tally_.epoch_steps > 0 && tally_.epoch_compiled_steps == tally_.epoch_steps) ++figures_.compiled_epochs;
-  tally_.epoch_steps = tally_.epoch_compiled_steps = 0;
+  const StepTally& tally = executor_.tally();
+  if (tally.epoch_steps > 0 && tally.epoch_compiled_steps == tally.epoch_steps) ++figures_.compiled_epochs;
+  executor_.begin_epoch();
   figures_.graphs = capture_.figures();
 }
 

@@ -48,11 +48,11 @@ class StepRunner {
   StructureChanges& structure_changes() { return changes_; }
 
   // Of the last step: equal for steps whose lanes compute the same bits.
-  std::uint64_t bits() const { return tally_.bits; }
+  std::uint64_t bits() const { return executor_.tally().bits; }
   // Of the last step: a compiled program ran it, and its result was kept.
-  bool ran_compiled() const { return !tally_.key.empty(); }
+  bool ran_compiled() const { return !executor_.tally().key.empty(); }
   // The same of some step since record_epoch().
-  bool epoch_ran_compiled() const { return tally_.epoch_compiled_steps > 0; }
+  bool epoch_ran_compiled() const { return executor_.tally().epoch_compiled_steps > 0; }
 
   // True if nothing is left to try or to wait for, for the shapes seen so far.
   bool settled() const;
@@ -73,7 +73,7 @@ class StepRunner {
   GraphCapture capture_;
   LaneContext context_;
   LaneFailures failures_;
-  StepTally tally_;
+  LaneExecutor executor_;
   BitsJournal journal_;
   ShapeMachine machine_;
   ShapeSet shapes_;  // of the network's present structure

@@ -49,20 +49,25 @@ bool BitsJournal::repeat(StepShape& shape, const StepTally& ran, std::int64_t nu
 }
 
 bool BitsJournal::record(StepShape& shape, const StepTally& ran, std::int64_t number) {
-  const bool on_trial = !ran.key.empty() && !(shape.incumbent && shape.incumbent->key() == ran.key);
-  if (paused_ || !changed(shape, ran, on_trial)) return false;
-  if (append_record_) append_record_(lane_record_json(shape.name, {number, ran.key, on_trial}));
-  return !ran.key.empty();
+  return record(shape, ran, {.step = number, .key = ran.key});
 }
 
 void BitsJournal::record_ahead(StepShape& shape, std::int64_t number) {
   StepTally next;
   next.bits = shape.incumbent->bits();
   next.key = shape.incumbent->key();
-  record(shape, next, number);
+  record(shape, next, {.step = number, .key = next.key, .is_ahead = true});
+}
+
+bool BitsJournal::record(StepShape& shape, const StepTally& ran, LaneRecord record) {
+  record.on_trial = !ran.key.empty() && !(shape.incumbent && shape.incumbent->key() == ran.key);
+  if (paused_ || !changed(shape, ran, record.on_trial)) return false;
+  if (append_record_) append_record_(lane_record_json(shape.name, record));
+  return !ran.key.empty();
 }
 
 void BitsJournal::record_all(std::int64_t number, const BitsOf& bits_of) {
+  log_.drop_ahead();
   for (auto& [shape, last] : bits_) {
     if (log_.goes_on_after(shape, number - 1)) continue;
     const std::string now = bits_of(shape, last.key);

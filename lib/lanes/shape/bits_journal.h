@@ -76,6 +76,7 @@ class BitsJournal {
     bool is_recorded = true;
   };
 
+  bool record(StepShape& shape, const StepTally& ran, LaneRecord record);
   bool changed(StepShape& shape, const StepTally& ran, bool on_trial);
 
   LaneLog log_;

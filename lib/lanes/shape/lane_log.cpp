@@ -18,17 +18,20 @@ constexpr std::string_view kWord = "\"lane";
 bool is_sound(const nlohmann::json& record) {
   const auto& step = base::member(record, "step");
   const auto& key = base::member(record, "key");
-  const auto& trial = base::member(record, "trial");
   if (!step.is_number_integer() || !base::member(record, "shape").is_string() || !key.is_string()) return false;
-  if (!trial.is_null() && !trial.is_boolean()) return false;
+  for (const char* const name : {"trial", "ahead"}) {
+    const auto& flag = base::member(record, name);
+    if (!flag.is_null() && !flag.is_boolean()) return false;
+  }
   const auto& text = key.get_ref<const std::string&>();
   return step.get<std::int64_t>() >= 0 && (text.empty() || program::is_cache_key(text));
 }
 
-// A record is without "trial" where the program was adopted.
+// Flags that are not set are left out, as they are in records of earlier versions.
 nlohmann::json json_of(const std::string& shape, const LaneRecord& record) {
   nlohmann::json json{{"step", record.step}, {"shape", shape}, {"key", record.key}};
   if (record.on_trial) json["trial"] = true;
+  if (record.is_ahead) json["ahead"] = true;
   return json;
 }
 
@@ -50,8 +53,10 @@ void LaneLog::take_record(const nlohmann::json& record) {
     ++damaged_;
     return;
   }
-  const bool on_trial = base::value_at<bool>(record, "trial");
-  add(record["shape"], {record["step"].get<std::int64_t>(), record["key"], on_trial});
+  add(record["shape"], {.step = record["step"].get<std::int64_t>(),
+                        .key = record["key"],
+                        .on_trial = base::value_at<bool>(record, "trial"),
+                        .is_ahead = base::value_at<bool>(record, "ahead")});
 }
 
 nlohmann::json LaneLog::since(std::int64_t step) const {
@@ -70,6 +75,13 @@ void LaneLog::add(const std::string& shape, LaneRecord record) {
   std::vector<LaneRecord>& records = records_[shape];
   std::erase_if(records, [&](const LaneRecord& known) { return known.step >= record.step; });
   records.push_back(std::move(record));
+}
+
+void LaneLog::drop_ahead() {
+  for (auto& [shape, records] : records_) {
+    if (records.back().is_ahead) records.pop_back();
+  }
+  std::erase_if(records_, [](const auto& shape) { return shape.second.empty(); });
 }
 
 const LaneRecord* LaneLog::at(const std::string& shape, std::int64_t step) const {

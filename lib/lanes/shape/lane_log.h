@@ -21,6 +21,9 @@ struct LaneRecord {
   std::int64_t step = 0;  // counted as in RunProgress::step
   std::string key;        // of the compiled program in the cache; empty: eager's bits
   bool on_trial = false;  // the steps are the program's turn in a trial: it is not adopted
+  bool is_ahead = false;  // written before the step, which comes only if the network's structure stays
+
+  bool operator==(const LaneRecord&) const = default;
 };
 
 class LaneLog {
@@ -42,6 +45,8 @@ class LaneLog {
 
   // The record in force at `step`; null if there is none.
   const LaneRecord* at(const std::string& shape, std::int64_t step) const;
+  // Drops each shape's last record if that is ahead of a step: the network's structure changed before it came.
+  void drop_ahead();
   // Drops the records of a shape that no longer follows them.
   void forget(const std::string& shape) { records_.erase(shape); }
   bool empty() const { return records_.empty(); }

@@ -7,9 +7,6 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/text/rounding.h"
-#include "device/cuda_table.h"
-#include "device/out_of_memory.h"
-#include "lanes/lane/failure_text.h"
 #include "lanes/lane/step_external_tensors.h"
 #include "lanes/shape/step_comparison.h"
 #include "program/recorder.h"
@@ -67,7 +64,7 @@ StepOutcome ShapeMachine::step(StepShape& shape, Batch microbatches, StepPlace p
     case StateId::kRechecking:
       return recheck(shape, microbatches, place);
     case StateId::kEagerOnly:
-      run_eager(microbatches);
+      executor_.run_eager(microbatches);
       return {.from = StateId::kEagerOnly};
     case StateId::kFollowing:
       break;
@@ -78,7 +75,7 @@ StepOutcome ShapeMachine::step(StepShape& shape, Batch microbatches, StepPlace p
 StepOutcome ShapeMachine::warm_up(StepShape& shape, Batch microbatches) {
   auto& left = std::get<WarmUp>(shape.state).left;
   context_.figures.warmup_remaining = --left;
-  run_eager(microbatches);
+  executor_.run_eager(microbatches);
   if (left > 0) return {.from = StateId::kWarmUp};
   shape.enter(ShapeEvent::kWarmedUp, Recording{});
   return {.from = StateId::kWarmUp, .event = ShapeEvent::kWarmedUp};
@@ -87,7 +84,7 @@ StepOutcome ShapeMachine::warm_up(StepShape& shape, Batch microbatches) {
 StepOutcome ShapeMachine::record(StepShape& shape, Batch microbatches) {
   const PreparationTime preparing(context_);
   auto recorded =
-      program::record(step_external_tensors(context_.model, microbatches), [&] { run_eager(microbatches); });
+      program::record(step_external_tensors(context_.model, microbatches), [&] { executor_.run_eager(microbatches); });
   if (base::fault::hit("lanes.recording")) recorded = base::failure("fault point lanes.recording");
   if (!recorded) {
     shape.enter(ShapeEvent::kStaysEager, EagerOnly{});
@@ -106,23 +103,23 @@ StepOutcome ShapeMachine::run(StepShape& shape, Batch microbatches, StepPlace pl
   }
   StepOutcome outcome{.from = id_of(shape.state)};
   if (!shape.search.undecided) {
-    run_incumbent(shape, microbatches);
+    executor_.run_incumbent(shape.incumbent, microbatches);
     return outcome;
   }
-  outcome.incumbent_us = microseconds(time([&] { run_incumbent(shape, microbatches); }));
+  outcome.incumbent_us = microseconds(executor_.time([&] { executor_.run_incumbent(shape.incumbent, microbatches); }));
   return outcome;
 }
 
 StepOutcome ShapeMachine::check(StepShape& shape, Batch microbatches, StepPlace place) {
   auto& [candidate, near_misses] = std::get<Checking>(shape.state);
   CheckResult result =
-      compare_with_eager(context_, candidate, near_misses, microbatches, [&] { run_eager(microbatches); });
+      compare_with_eager(context_, candidate, near_misses, microbatches, [&] { executor_.run_eager(microbatches); });
   if (result.verdict == CheckResult::Verdict::kUndecided) return {.from = StateId::kChecking};
   record_agreement(shape, candidate, result);
   if (result.verdict == CheckResult::Verdict::kRejected) {
     StepOutcome outcome = rejected(StateId::kChecking, candidate, std::move(result.rejection));
     shape.enter(ShapeEvent::kRejected, Searching{});
-    if (result.eager_is_due) run_eager(microbatches);
+    if (result.eager_is_due) executor_.run_eager(microbatches);
     return outcome;
   }
   shape.next_check = checks_.next_after(place.number);
@@ -134,8 +131,8 @@ StepOutcome ShapeMachine::check(StepShape& shape, Batch microbatches, StepPlace 
 
 StepOutcome ShapeMachine::recheck(StepShape& shape, Batch microbatches, StepPlace place) {
   auto& near_misses = std::get<Rechecking>(shape.state).near_misses;
-  CheckResult result =
-      compare_with_eager(context_, *shape.incumbent, near_misses, microbatches, [&] { run_eager(microbatches); });
+  CheckResult result = compare_with_eager(context_, *shape.incumbent, near_misses, microbatches,
+                                          [&] { executor_.run_eager(microbatches); });
   if (result.verdict == CheckResult::Verdict::kUndecided) return {.from = StateId::kRechecking};
   record_agreement(shape, *shape.incumbent, result);
   shape.next_check = checks_.next_after(place.number);
@@ -146,17 +143,17 @@ StepOutcome ShapeMachine::recheck(StepShape& shape, Batch microbatches, StepPlac
   StepOutcome outcome = rejected(StateId::kRechecking, *shape.incumbent, std::move(result.rejection));
   shape.incumbent.reset();
   shape.enter(ShapeEvent::kRejected, Searching{});
-  if (result.eager_is_due) run_eager(microbatches);
+  if (result.eager_is_due) executor_.run_eager(microbatches);
   return outcome;
 }
 
 StepOutcome ShapeMachine::try_out(StepShape& shape, Batch microbatches) {
   auto& [candidate, trial] = std::get<Trialling>(shape.state);
-  trial.note(time([&] {
+  trial.note(executor_.time([&] {
     if (trial.turn() == Contender::kIncumbent) {
-      run_incumbent(shape, microbatches);
+      executor_.run_incumbent(shape.incumbent, microbatches);
     } else {
-      run_in(candidate, microbatches);
+      executor_.run_in(candidate, microbatches);
     }
   }));
   if (trial.done()) return settle_trial(shape);
@@ -201,46 +198,13 @@ StepOutcome ShapeMachine::adopt(StepShape& shape, Lane candidate) {
   return outcome;
 }
 
-// Of the step alone, on a card too, where what was queued before is waited for.
-base::Duration ShapeMachine::time(const std::function<void()>& step) const {
-  const auto wait_for_device = [this] {
-    if (context_.device.is_cuda()) device::cuda().synchronize(context_.device.index());
-  };
-  wait_for_device();
-  const auto begin = context_.services.clock.now();
-  step();
-  wait_for_device();
-  return context_.services.clock.now() - begin;
-}
-
-void ShapeMachine::run_eager(Batch microbatches) {
-  tally_.ran_eager(context_.figures);
-  step::train_step(context_.model.state, context_.model.settings, microbatches, context_.forward);
-}
-
-void ShapeMachine::run_in(const Lane& lane, Batch microbatches) {
-  tally_.ran(context_.figures, lane);
-  try {
-    lane.run(microbatches);
-  } catch (const std::exception& error) {
-    const bool lacks_memory = !device::out_of_memory_message(error).empty();
-    if (lane.key().empty() || lacks_memory) throw;
-    throw failures_.failed_step(lane, describe(error));
-  }
-}
-
-void ShapeMachine::run_incumbent(StepShape& shape, Batch microbatches) {
-  if (!shape.incumbent) return run_eager(microbatches);
-  run_in(*shape.incumbent, microbatches);
-}
-
 void ShapeMachine::rolled_back(StepShape& shape, std::int64_t number) const {
   shape.recorded = {};
   shape.next_check = checks_.next_after(number - 1);
   if (auto* following = std::get_if<Following>(&shape.state)) following->last_turn = 0;
   Lane* const candidate = shape.candidate();
   // The incumbent did not run the last step, so it is not compared in its place.
-  if (candidate != nullptr && !tally_.key.empty() && candidate->key() == tally_.key)
+  if (candidate != nullptr && !executor_.tally().key.empty() && candidate->key() == executor_.tally().key)
     shape.next_check = checks_.next_interval_after(number - 1);
   if (candidate != nullptr) shape.withheld = std::move(*candidate);
   if (candidate != nullptr || shape.is(StateId::kRechecking)) shape.enter(ShapeEvent::kWithdrawn, Searching{});

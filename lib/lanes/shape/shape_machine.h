@@ -7,9 +7,8 @@
 #include <string>
 
 #include "lanes/shape/check_schedule.h"
-#include "lanes/shape/lane_failures.h"
+#include "lanes/shape/lane_executor.h"
 #include "lanes/shape/step_shape.h"
-#include "lanes/shape/step_tally.h"
 
 namespace esper::lanes {
 
@@ -41,8 +40,8 @@ class ShapeMachine {
   };
 
   // The references must outlive the machine.
-  ShapeMachine(const LaneContext& context, LaneFailures& failures, StepTally& tally, Adoption adoption)
-      : context_(context), failures_(failures), tally_(tally), adoption_(adoption), checks_(context.config) {}
+  ShapeMachine(const LaneContext& context, LaneExecutor& executor, Adoption adoption)
+      : context_(context), executor_(executor), adoption_(adoption), checks_(context.config) {}
 
   // Starts a new shape.
   void begin(StepShape& shape) const;
@@ -51,9 +50,6 @@ class ShapeMachine {
   // Runs one training step.
   StepOutcome step(StepShape& shape, std::span<const step::Microbatch> microbatches, StepPlace place);
 
-  void run_eager(std::span<const step::Microbatch> microbatches);
-  void run_in(const Lane& lane, std::span<const step::Microbatch> microbatches);
-  void run_incumbent(StepShape& shape, std::span<const step::Microbatch> microbatches);
   // When incumbents are compared with eager again: StepShape::next_check is set by it.
   CheckSchedule& checks() { return checks_; }
   const CheckSchedule& checks() const { return checks_; }
@@ -71,11 +67,9 @@ class ShapeMachine {
   StepOutcome try_out(StepShape& shape, Batch microbatches);
   StepOutcome settle_trial(StepShape& shape);
   StepOutcome adopt(StepShape& shape, Lane candidate);
-  base::Duration time(const std::function<void()>& step) const;
 
   const LaneContext& context_;
-  LaneFailures& failures_;
-  StepTally& tally_;
+  LaneExecutor& executor_;
   Adoption adoption_;
   CheckSchedule checks_;
 };

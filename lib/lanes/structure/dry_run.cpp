@@ -30,7 +30,8 @@ DryRun::DryRun(const LaneContext& run, LaneFailures& failures, const Examples& e
       config_(scratch_config(run.config)),
       context_{*scratch_,    config_,  run.device,  step::training_forward(scratch_->network),
                run.services, figures_, run.capture, CompiledPrograms::kAsTheyAre},
-      machine_(context_, failures_, tally_, ShapeMachine::Adoption::kOnAgreement) {}
+      executor_(context_, failures_),
+      machine_(context_, executor_, ShapeMachine::Adoption::kOnAgreement) {}
 
 // The last candidate of a shape is still to be compared when its phase is over.
 bool DryRun::is_done(const std::string& shape) const {

@@ -72,7 +72,7 @@ class DryRun {
   LaneFigures figures_;  // of the scratch model's steps; not reported
   config::StepConfig config_;
   LaneContext context_;
-  StepTally tally_;
+  LaneExecutor executor_;
   ShapeMachine machine_;
   ShapeSet shapes_;
   std::map<std::string, Phase> phases_;  // by shape

@@ -91,9 +91,11 @@ class Journey {
   }
 
   void run(std::int64_t from, std::int64_t to) {
-    for (std::int64_t step = from; step < to; ++step) {
-      runner_->step(make_batches(case_, 1, static_cast<std::uint64_t>(step)), {step, kManyLeft});
-    }
+    for (std::int64_t number = from; number < to; ++number) step(number, case_);
+  }
+  // A step with a batch of that case's size.
+  void step(std::int64_t number, const LaneCase& of_size) {
+    runner_->step(make_batches(of_size, 1, static_cast<std::uint64_t>(number)), {number, kManyLeft});
   }
 
   void compare_at(std::int64_t bad) { runner_->compare_at({bad}); }
@@ -235,6 +237,28 @@ TEST_CASE("a program that makes NaN of one batch is given up there, and eager's 
   CHECK(spoilt.compiled_steps() == compiled_steps);
   const std::string key = room.compile_service().key(program, room.compile_service().recipes(program).front());
   CHECK(room.compile_service().cache().quarantine_reason(key, program::EntryFault::kWrong));
+}
+
+TEST_CASE("after a bad step the programs of all shapes are compared, each at its first step from there on") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneCase whole = lane_cases().front();
+  LaneCase half = whole;
+  half.batch = whole.batch / 2;
+  constexpr std::int64_t kCopied = 20, kBad = 30, kEnd = 40;
+  const LaneRoom room;
+  Journey it(whole, room.path / "journal", Lane::kCompiled);
+  const auto step = [&](std::int64_t number) { it.step(number, number % 3 == 1 ? half : whole); };
+  for (std::int64_t number = 0; number < kCopied; ++number) step(number);
+  const Values copied = values_of(it.model());
+  for (std::int64_t number = kCopied; number <= kBad; ++number) step(number);
+  it.go_back_to(kCopied, copied, kBad);
+  std::vector<std::int64_t> compared;
+  for (std::int64_t number = kCopied; number < kEnd; ++number) {
+    step(number);
+    if (!it.ran_compiled()) compared.push_back(number);
+  }
+  CHECK(compared == std::vector<std::int64_t>{kBad, kBad + 1});
 }
 
 TEST_CASE("a run killed on its way back to a bad step compares its compiled program there, as without the kill") {

@@ -1,6 +1,7 @@
 #include "lanes/shape/bits_journal.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -26,13 +27,14 @@ struct Written {
           CHECK(record["shape"] == "whole");
           records.emplace_back(record["step"].get<std::int64_t>(), record["key"].get<std::string>());
           if (record.value("trial", false)) on_trial.push_back(records.back().first);
+          if (record.value("ahead", false)) ahead.push_back(records.back().first);
         }) {
     shape.name = "whole";
   }
   Written(const Written&) = delete;
 
   std::vector<Record> records;
-  std::vector<std::int64_t> on_trial;  // steps of the records that are of a trial
+  std::vector<std::int64_t> on_trial, ahead;  // steps of the records that are of a trial, or ahead of it
   BitsJournal journal;
   StepShape shape;
 };
@@ -83,6 +85,7 @@ TEST_CASE("the program that agreed with eager in a comparison is recorded for th
   it.journal.record_ahead(it.shape, 31);
   CHECK_FALSE(it.journal.record(it.shape, kCompiled, 33));
   CHECK(it.records == std::vector<Record>{{23, "first"}, {30, ""}, {31, "first"}});
+  CHECK(it.ahead == std::vector<std::int64_t>{31});
   CHECK(it.on_trial.empty());
   SECTION("where eager runs it after all, that is recorded") {
     it.journal.record(it.shape, kEager, 40);
@@ -90,6 +93,29 @@ TEST_CASE("the program that agreed with eager in a comparison is recorded for th
     it.journal.record(it.shape, kEager, 41);
     it.records.erase(it.records.begin(), it.records.begin() + 3);
     CHECK(it.records == std::vector<Record>{{40, ""}, {41, "first"}, {41, ""}});
+  }
+}
+
+TEST_CASE("what was recorded ahead of a step before which the structure changed is not repeated") {
+  LaneLog log;
+  for (const LaneRecord& record : {LaneRecord{23, "first"}, LaneRecord{30, ""}}) log.add("whole", record);
+  log.add("whole", {.step = 31, .key = "first", .is_ahead = true});
+  const std::int64_t change = GENERATE(31, 35);
+  CAPTURE(change);
+  SECTION("it is the last record") {
+    Written it(std::move(log));
+    it.journal.restore(it.shape, 25);
+    it.journal.repeat(it.shape, kEager, 30);
+    it.journal.record_all(change, [](const std::string&, const std::string&) { return kOther.key; });
+    CHECK(it.records == std::vector<Record>{{change, "second"}});
+    CHECK(it.journal.at(it.shape, change)->step == 30);
+  }
+  SECTION("the step came, as a later record shows") {
+    log.add("whole", {60, ""});
+    Written it(std::move(log));
+    it.journal.restore(it.shape, 25);
+    it.journal.record_all(change, [](const std::string&, const std::string&) { return kOther.key; });
+    CHECK(it.journal.at(it.shape, 31)->key == "first");
   }
 }
 

@@ -58,13 +58,13 @@ class Following : LaneParts {
 
   std::vector<step::Microbatch> batch_ = make_batches(c, 1);
   lanes::LaneFailures failures_{services, figures};
-  lanes::StepTally tally_;
-  lanes::ShapeMachine machine_{context, failures_, tally_, lanes::ShapeMachine::Adoption::kWhenFaster};
+  lanes::LaneExecutor executor_{context, failures_};
+  lanes::ShapeMachine machine_{context, executor_, lanes::ShapeMachine::Adoption::kWhenFaster};
   lanes::ShapeSet shapes_;
   lanes::StepShape* shape_ = &shapes_.add(model->network.structure_version(), batch_);
   lanes::CompileQueue queue_{services, figures};
   lanes::BitsJournal journal_;
-  lanes::JournalFollower follower_{context, shapes_, failures_, queue_, journal_, machine_, tally_};
+  lanes::JournalFollower follower_{context, shapes_, failures_, queue_, journal_, machine_, executor_};
 };
 
 // A shape whose journal names a program that its run had compiled.
@@ -94,12 +94,12 @@ struct NamedProgram : CompilingStep {
   const std::vector<step::Microbatch> batch = make_batches(c, 1);
   const std::string key = variant(service.recipes(recorded).front()).key;
   lanes::LaneFailures failures{services, figures};
-  lanes::StepTally tally;
-  lanes::ShapeMachine machine{context, failures, tally, lanes::ShapeMachine::Adoption::kOnAgreement};
+  lanes::LaneExecutor executor{context, failures};
+  lanes::ShapeMachine machine{context, executor, lanes::ShapeMachine::Adoption::kOnAgreement};
   lanes::ShapeSet shapes;
   lanes::StepShape& shape = shapes.add(model->network.structure_version(), batch);
   lanes::BitsJournal journal{log(), nullptr};
-  lanes::JournalFollower follower{context, shapes, failures, queue, journal, machine, tally};
+  lanes::JournalFollower follower{context, shapes, failures, queue, journal, machine, executor};
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ struct CompiledRun : CompilingStep {
 
   // Runs a step in a compiled lane that does this.
   void run(const std::function<void()>& step) {
-    machine.run_in(lanes::Lane(Lane::kCompiled, [&](auto) { step(); }, {nullptr, key, 1}), {});
+    executor.run_in(lanes::Lane(Lane::kCompiled, [&](auto) { step(); }, {nullptr, key, 1}), {});
   }
   // What the error says that ends a run in whose step torch says this.
   std::string text_of_failure(const std::string& of_torch) {
@@ -57,8 +57,8 @@ struct CompiledRun : CompilingStep {
 
   const std::string key = variant("default").key;
   lanes::LaneFailures failures{services, figures};
-  lanes::StepTally tally;
-  lanes::ShapeMachine machine{context, failures, tally, lanes::ShapeMachine::Adoption::kWhenFaster};
+  lanes::LaneExecutor executor{context, failures};
+  lanes::ShapeMachine machine{context, executor, lanes::ShapeMachine::Adoption::kWhenFaster};
 };
 
 // One shape of its steps.
@@ -87,7 +87,7 @@ TEST_CASE("a compiled program that fails in a step or a comparison leaves a pack
   CompiledShape it;
   const std::string mac(64, 'a');  // of a package that is no longer there
   const auto fails = [](auto) { throw std::runtime_error("it does not run"); };
-  CHECK_THROWS(it.machine.run_in(lanes::Lane(Lane::kCompiled, fails, {nullptr, it.key, 1, mac}), it.batch));
+  CHECK_THROWS(it.executor.run_in(lanes::Lane(Lane::kCompiled, fails, {nullptr, it.key, 1, mac}), it.batch));
   CHECK(it.is_in_cache());
   it.tested.state = lanes::Checking{lanes::Lane(Lane::kCompiled, fails, {nullptr, it.key, 1, mac})};
   const auto outcome = it.machine.step(it.tested, it.batch, {5, 100});
@@ -145,14 +145,14 @@ TEST_CASE("a program that spoilt a step is compared with eager in it, or in the 
     it.machine.checks().compare_at({2, 9});
     it.machine.rolled_back(shape, 5);
     CHECK_FALSE(it.machine.step(shape, it.batch, {5, 100}).event);
-    CHECK(it.tally.key == it.key);
+    CHECK(it.executor.tally().key == it.key);
     shape.incumbent = it.spoiling_lane();  // as if it failed with these numbers alone
     const auto outcome = it.machine.step(shape, it.batch, {next, 100});
     CHECK(outcome.event == lanes::ShapeEvent::kRejected);
     CHECK(outcome.rejection.cause == lanes::Rejection::Cause::kErred);
     CHECK_FALSE(shape.incumbent);
     CHECK(shape.next_check > next);
-    CHECK(it.tally.key.empty());
+    CHECK(it.executor.tally().key.empty());
     for (const auto& named : step::named_tensors(it.model->state)) CHECK(named.tensor.isfinite().all().item<bool>());
   }
 }
@@ -178,11 +178,11 @@ TEST_CASE("of a program on trial and one in use, the one that ran the last step 
   const lanes::Lane other(Lane::kCompiled, [](auto) {}, {nullptr, it.variant("other").key, 2});
   shape.incumbent = lanes::Lane(Lane::kCompiled, [](auto) {}, other.loaded());
   shape.state = lanes::Trialling{it.spoiling_lane()};
-  it.tally.ran(it.figures, *shape.candidate());
+  it.run([] {});
   it.machine.rolled_back(shape, 5);
   CHECK(shape.next_check > 9);
   shape.state = lanes::Trialling{it.spoiling_lane()};
-  it.tally.ran(it.figures, other);
+  it.executor.run_in(other, it.batch);
   it.machine.rolled_back(shape, 5);
   CHECK(shape.next_check == 9);
 }

@@ -59,8 +59,8 @@ class Compared : LaneParts {
 
   std::vector<step::Microbatch> batch_ = make_batches(c, 1);
   lanes::LaneFailures failures_{services, figures};
-  lanes::StepTally tally_;
-  lanes::ShapeMachine machine_{context, failures_, tally_, lanes::ShapeMachine::Adoption::kOnAgreement};
+  lanes::LaneExecutor executor_{context, failures_};
+  lanes::ShapeMachine machine_{context, executor_, lanes::ShapeMachine::Adoption::kOnAgreement};
   lanes::ShapeSet shapes_;
   lanes::StepShape* shape_ = &shapes_.add(model->network.structure_version(), batch_);
 };

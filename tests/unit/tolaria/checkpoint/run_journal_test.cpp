@@ -55,10 +55,8 @@ class LongRun {
   void go_on(RunJournal& journal, int n) {
     const auto place = place_of(n);
     if (n % 3 == 0) journal.append(event(n));
-    const bool on_trial = n % 3 == 0;
-    if (n % 5 == 0) {
-      journal.append(lane_record_json("shape " + std::to_string(n % 2), {place.step, key_of(n), on_trial}));
-    }
+    const lanes::LaneRecord lane{.step = place.step, .key = key_of(n), .on_trial = n % 3 == 0, .is_ahead = n % 4 == 0};
+    if (n % 5 == 0) journal.append(lane_record_json("shape " + std::to_string(n % 2), lane));
     journal.append(json{{"what", "checkpoint"},
                         {"name", "c" + std::to_string(n)},
                         {"epoch", place.epoch},
@@ -122,7 +120,7 @@ TEST_CASE("whatever checkpoint a run is resumed from, the newest files suffice")
         const auto* found = lanes.at(shape, place_of(later).step);
         REQUIRE((expected == nullptr) == (found == nullptr));
         if (expected == nullptr) continue;
-        CHECK((found->key == expected->key && found->step == expected->step && found->on_trial == expected->on_trial));
+        CHECK(*found == *expected);
       }
     }
   }
@@ -203,12 +201,13 @@ TEST_CASE("damaged lane records are counted and ignored") {
         R"({"what":"lane","step":"1","shape":"s","key":""})",
         R"({"what":"lane","step":3,"shape":"s","key":"not hexadecimal"})",
         R"({"what":"lane","step":4,"shape":"s","key":5})", R"({"what":"lane","step":-1,"shape":"s"})",
-        R"({"what":"lane","step":5,"shape":"s","key":"","trial":"no"})"}) {
+        R"({"what":"lane","step":5,"shape":"s","key":"","trial":"no"})",
+        R"({"what":"lane","step":5,"shape":"s","key":"","ahead":1})"}) {
     journal.append(text);
   }
   journal.append(lane_record_json("s", {1, key_of(1)}));
   const auto log = read_lane_log(files, kJournal, 0);
-  CHECK(log.damaged() == 5);
+  CHECK(log.damaged() == 6);
   REQUIRE(log.at("s", 9) != nullptr);
   CHECK(log.at("s", 9)->key == key_of(1));
 }

@@ -1,0 +1,37 @@
+#pragma once
+// Runs steps in lanes, and counts them. Training thread.
+
+#include <functional>
+#include <optional>
+#include <span>
+
+#include "base/quantity.h"
+#include "lanes/shape/lane_failures.h"
+#include "lanes/shape/step_tally.h"
+
+namespace esper::lanes {
+
+class LaneExecutor {
+ public:
+  // The references must outlive the executor.
+  LaneExecutor(const LaneContext& context, LaneFailures& failures) : context_(context), failures_(failures) {}
+
+  void run_eager(std::span<const step::Microbatch> microbatches);
+  // Throws LaneFailures::failed_step() where a compiled program fails, and what it threw where memory ran out.
+  void run_in(const Lane& lane, std::span<const step::Microbatch> microbatches);
+  // In eager where there is none.
+  void run_incumbent(const std::optional<Lane>& incumbent, std::span<const step::Microbatch> microbatches);
+  // The time that `step` takes alone, on a GPU too, where what was queued before is waited for.
+  base::Duration time(const std::function<void()>& step) const;
+
+  const StepTally& tally() const { return tally_; }
+  // The counts of an epoch begin anew.
+  void begin_epoch() { tally_.epoch_steps = tally_.epoch_compiled_steps = 0; }
+
+ private:
+  const LaneContext& context_;
+  LaneFailures& failures_;
+  StepTally tally_;
+};
+
+}  // namespace esper::lanes
