@@ -1,8 +1,8 @@
 #include "runs/run_files.h"
 
+#include <chrono>
 #include <initializer_list>
 
-#include "base/quantity.h"
 #include "base/text/json_fields.h"
 #include "base/text/printable.h"
 #include "base/text/raw_json.h"
@@ -62,10 +62,8 @@ std::optional<std::int64_t> count_of(const json& object, const std::string& name
   return std::in_range<std::uint32_t>(count) ? std::optional(static_cast<std::int64_t>(count)) : std::nullopt;
 }
 
-// Seconds that a run can have taken; others are as good as missing.
-std::optional<double> seconds_of(const json& object, const std::string& name) {
-  const auto seconds = number_at(object, name);
-  return seconds && *seconds >= 0 && *seconds <= base::kLongestTime.count() ? seconds : std::nullopt;
+std::optional<double> wall_time_of(const json& object) {
+  return base::known_time_at(object, "wall_s", std::chrono::seconds(1));
 }
 
 // Of a checkpoint: figures by name, of earlier versions loss and accuracy alone.
@@ -77,7 +75,7 @@ std::map<std::string, double> saved_figures(const json& pass) {
 Course course_of(const json& progress) {
   Course course;
   course.epochs = count_of(progress, "epoch").value_or(0);
-  course.trained_s = seconds_of(progress, "wall_s");
+  course.trained_s = wall_time_of(progress);
   const json &validation = member(progress, "validation"), &best = member(progress, "best");
   course.last.figures = saved_figures(validation);
   if (!course.last.figures.empty()) course.last.epoch = course.epochs;
@@ -90,7 +88,7 @@ std::optional<Course> course_of_summary(const json& summary) {
   if (!epochs) return std::nullopt;
   Course course;
   course.epochs = *epochs;
-  course.trained_s = seconds_of(summary, "wall_s");
+  course.trained_s = wall_time_of(summary);
   course.last.figures = figures_of(member(summary, "validation"));
   if (!course.last.figures.empty()) course.last.epoch = course.epochs;
   const json& best = member(summary, "best");

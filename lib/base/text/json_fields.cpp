@@ -27,10 +27,23 @@ void fail_not_whole(const json& value, std::string_view name) {
   throw json::out_of_range::create(406, field + shown + " is no whole number, or out of range", &value);
 }
 
+namespace {
+
+bool is_possible_time(double time, std::chrono::duration<double> unit) {
+  return time >= 0 && time * unit <= kLongestTime;
+}
+
+}  // namespace
+
+std::optional<double> known_time_at(const json& object, const std::string& name, std::chrono::duration<double> unit) {
+  const auto time = number_at(object, name);
+  return time && is_possible_time(*time, unit) ? time : std::nullopt;
+}
+
 double time_at(const json& object, const std::string& name, std::chrono::duration<double> unit) {
   const double time = object.at(name);
-  const bool is_possible = time >= 0 && time * unit <= kLongestTime;
-  if (!is_possible) throw std::out_of_range(fmt::format("{} is {}, and no run takes such a time", name, time));
+  if (!is_possible_time(time, unit))
+    throw std::out_of_range(fmt::format("{} is {}, and no run takes such a time", name, time));
   return time;
 }
 

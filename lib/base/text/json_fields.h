@@ -1,8 +1,8 @@
 #pragma once
 // Fields of JSON documents that come from files and other processes. Any thread.
 //
-// member, text_at, number_of and number_at never throw: what is missing, of another type, or asked of what is no
-// object, is not there. The others are for documents that this program has written: they throw
+// member, text_at, number_of, number_at and known_time_at never throw: what is missing, of another type, or asked of
+// what is no object, is not there. The others are for documents that this program has written: they throw
 // nlohmann::json::exception for a value of another type, and for a number that the type does not hold. nlohmann's own
 // get<> casts such a number, which is undefined.
 
@@ -91,7 +91,11 @@ T value_at(const nlohmann::json& object, const std::string& name) {
   return optional_at<T>(object, name).value_or(T());
 }
 
-// A time in `unit`, from 0 to kLongestTime (base/quantity.h), else std::out_of_range.
+// A time in `unit`, from 0 to kLongestTime (base/quantity.h); others are as good as missing.
+std::optional<double> known_time_at(const nlohmann::json& object, const std::string& name,
+                                    std::chrono::duration<double> unit);
+
+// The same, else std::out_of_range.
 double time_at(const nlohmann::json& object, const std::string& name, std::chrono::duration<double> unit);
 
 // A whole number from 0 on that `Count` holds, else std::out_of_range.

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -78,7 +79,7 @@ GrowthEvent event_of(const json& object) {
   event.passed = optional_at<bool>(object, "passed");
   event.values = numbers_at(object, "values");
   event.required = numbers_at(object, "required");
-  event.took_ms = number_at<double>(object, "took_ms");
+  event.took_ms = base::known_time_at(object, "took_ms", std::chrono::milliseconds(1));
   event.memory_bytes = number_at<std::int64_t>(object, "memory_bytes");
   event.carried = number_at<std::int64_t>(object, "moments_carried");
   event.created = value_at<std::vector<std::string>>(object, "moments_created");

@@ -10,12 +10,6 @@ using base::member;
 using base::number_at;
 using nlohmann::json;
 
-std::optional<double> recorded_time(const json& object, const std::string& name) {
-  constexpr double kMost = 1e15;
-  const auto time = number_at(object, name);
-  return time && *time >= 0 && *time <= kMost ? time : std::nullopt;
-}
-
 std::optional<std::int64_t> recorded_count(const json& object, const std::string& name, std::size_t& damaged) {
   if (member(object, name).is_null()) return std::nullopt;
   const auto count = number_at<std::int64_t>(object, name);

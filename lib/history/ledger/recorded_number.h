@@ -10,8 +10,6 @@
 
 namespace esper::history {
 
-// Milliseconds or microseconds that a clock can have counted; others are as good as missing.
-std::optional<double> recorded_time(const nlohmann::json& object, const std::string& name);
 // Nothing where it is missing or null; another value that is no count adds to `damaged`.
 std::optional<std::int64_t> recorded_count(const nlohmann::json& object, const std::string& name, std::size_t& damaged);
 

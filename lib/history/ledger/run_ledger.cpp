@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
@@ -20,6 +21,7 @@
 
 namespace esper::history {
 
+using base::known_time_at;
 using base::member;
 using base::text_at;
 using nissa::has_telemetry;
@@ -142,7 +144,7 @@ class Packets {
   std::optional<std::int64_t> count_in(const json& metric) { return recorded_count(metric, "value", damaged_counts_); }
 
   std::optional<double> step_time(const json& metric) {
-    const auto us = recorded_time(metric, "value");
+    const auto us = known_time_at(metric, "value", std::chrono::microseconds(1));
     if (!us) ++damaged_times_;
     return us;
   }
@@ -151,7 +153,7 @@ class Packets {
   void take_time(const json& metric, Times& times) {
     const std::string owner_name = text_at(member(metric, "attributes"), "owner");
     const auto owner = base::from_name<Owner>(owner_name);
-    const auto ms = recorded_time(metric, "value");
+    const auto ms = known_time_at(metric, "value", std::chrono::milliseconds(1));
     if (owner && ms) times[index_of(*owner)] += *ms;
     if (owner_name.empty() || (owner && !ms)) ++damaged_times_;
   }

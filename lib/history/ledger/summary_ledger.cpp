@@ -1,6 +1,7 @@
 #include "history/ledger/summary_ledger.h"
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
@@ -13,6 +14,7 @@
 
 namespace esper::history {
 
+using base::known_time_at;
 using base::member;
 using base::Owner;
 using base::text_at;
@@ -59,7 +61,8 @@ SummaryLedger read_summary_ledger(const std::filesystem::path& path, std::vector
   }
   const json& ledger = member(parsed, "ledger");
   if (ledger.is_null()) return {};  // of a version that kept no account
-  const auto wall_ms = recorded_time(ledger, "wall_ms");
+  constexpr std::chrono::milliseconds kMs(1);
+  const auto wall_ms = known_time_at(ledger, "wall_ms", kMs);
   if (!wall_ms) {
     gaps.push_back(ledger.is_object() ? "the wall time in summary.json is damaged and was ignored"
                                       : "the ledger in summary.json is damaged and was ignored");
@@ -72,7 +75,7 @@ SummaryLedger read_summary_ledger(const std::filesystem::path& path, std::vector
   }
   std::size_t damaged = 0, damaged_counts = 0;
   for (const auto& [owner, name] : names(Owner{})) {
-    const auto ms = recorded_time(times, std::string(name));
+    const auto ms = known_time_at(times, std::string(name), kMs);
     if (!ms && !member(times, std::string(name)).is_null()) ++damaged;
     summary.ms[index_of(owner)] = ms.value_or(0);
   }

@@ -334,10 +334,17 @@ TEST_CASE("a record says the same after it went through text") {
   CHECK(growth_record_json(read) == growth_record_json(record));
   CHECK(read.event->values.at("improvement_points") == 1.5);
   CHECK(read.event->passed == true);
+  CHECK(read.event->took_ms == 2.5);
   json damaged = growth_record_json(record);
   damaged["memory_bytes"] = 1e300;
   REQUIRE(read_growth_record(damaged.dump(), read) == GrowthRecordKind::kGrowth);
   CHECK_FALSE(read.event->memory_bytes);
+  for (const double took_ms : {-1.0, 3.2e12, 1e300}) {  // 3.2e12 ms: 101 years
+    CAPTURE(took_ms);
+    damaged["took_ms"] = took_ms;
+    REQUIRE(read_growth_record(damaged.dump(), read) == GrowthRecordKind::kGrowth);
+    CHECK_FALSE(read.event->took_ms);
+  }
 }
 
 TEST_CASE("a checkpoint's record is read alike in the form it is written in and in any other") {
