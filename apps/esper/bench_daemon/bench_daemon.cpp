@@ -146,7 +146,7 @@ class Measurement {
     }
     times("esper submit").ms = own;
     if (!spooler_.is_here()) {
-      figures_.notes.push_back("task-spooler is not installed: nothing was measured beside it");
+      figures_.notes.push_back(spooler_.why_absent() + ": nothing was measured beside it");
       return;
     }
     times("tsp").ms = theirs;

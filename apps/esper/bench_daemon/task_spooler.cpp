@@ -1,5 +1,6 @@
 #include "esper/bench_daemon/task_spooler.h"
 
+#include <fmt/core.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -32,17 +33,24 @@ std::vector<pid_t> processes_with(const std::string& entry) {
   return found;
 }
 
-}  // namespace
-
-TaskSpooler::TaskSpooler(std::string folder) : folder_(std::move(folder)) {
+// Empty where it runs.
+std::string why_spooler_is_absent(const std::string& mark, base::Duration end_time) {
   try {
-    is_here_ = time_command({"tsp", "-V"}, environment_with({mark()})).exit_code == 0;
-  } catch (const std::system_error&) {  // it is not installed
+    const int exit_code = time_command({"tsp", "-V"}, environment_with({mark}), end_time).exit_code;
+    return exit_code == 0 ? "" : fmt::format("task-spooler does not run (tsp -V: exit code {})", exit_code);
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::no_such_file_or_directory) return "task-spooler is not installed";
+    return fmt::format("task-spooler does not run ({})", error.what());
   }
 }
 
+}  // namespace
+
+TaskSpooler::TaskSpooler(std::string folder, base::Duration end_time)
+    : folder_(std::move(folder)), why_absent_(why_spooler_is_absent(mark(), end_time)) {}
+
 TaskSpooler::~TaskSpooler() {
-  if (!is_here_) return;
+  if (!is_here()) return;
   for (const pid_t process : processes_with(mark())) ::kill(process, SIGKILL);
 }
 
