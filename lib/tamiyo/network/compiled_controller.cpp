@@ -74,8 +74,9 @@ std::string CompiledController::save_state() const {
 
 void CompiledController::load_state(const std::string& text) {
   const std::lock_guard lock(mutex_);
+  auto sizes = read_sizes(json::parse(text, nullptr, false));
   policy_->load_state(text);
-  sizes_ = read_sizes(json::parse(text, nullptr, false));
+  sizes_ = std::move(sizes);
   last_size_.reset();
   for (const Caps& size : sizes_) {
     if (!tried_.contains(size)) compile(size);

@@ -15,6 +15,19 @@ namespace esper::tamiyo {
 using leyline::Observation;
 using nlohmann::json;
 
+namespace {
+
+// That of a saved state, where it has one.
+std::optional<PolicyQuestion> open_question(const json& saved) {
+  const json& asked = base::member(saved, kOpenQuestion);
+  if (asked.is_null()) return std::nullopt;
+  auto question = read_question(asked);
+  if (question) return *std::move(question);
+  throw base::Error(base::ExitCode::kCheckpoint, "the open question in the policy's saved state: " + question.error());
+}
+
+}  // namespace
+
 void RunPolicy::put(Open& open) {
   open.is_asked = true;
   const auto& observation = open.question.observation;
@@ -110,24 +123,16 @@ void RunPolicy::restore_shadows(const json& states) {
 }
 
 void RunPolicy::restore(const std::string& state) {
-  open_.reset();
-  unread_shadows_.clear();
   json saved = json::parse(state, nullptr, false);
-  if (!saved.is_object() || !(saved.contains(kShadowStates) || saved.contains(kOpenQuestion))) {
-    return restore_policy(state);
-  }
-  const json asked = base::member(saved, kOpenQuestion), shadows = base::member(saved, kShadowStates);
-  saved.erase(kOpenQuestion);
-  saved.erase(kShadowStates);
-  restore_policy(saved.dump());
+  auto question = open_question(saved);
+  const json shadows = base::member(saved, kShadowStates);
+  const bool is_own_alone = !saved.is_object() || saved.erase(kOpenQuestion) + saved.erase(kShadowStates) == 0;
+  restore_policy(is_own_alone ? state : saved.dump());
+  // Nothing is refused from here on.
+  unread_shadows_.clear();
   restore_shadows(shadows);
-  if (asked.is_null()) return;
-  auto question = read_question(asked);
-  if (!question) {
-    throw base::Error(base::ExitCode::kCheckpoint,
-                      "the open question in the policy's saved state: " + question.error());
-  }
-  open_ = Open{.question = *std::move(question)};
+  open_.reset();
+  if (question) open_ = Open{.question = *std::move(question)};
 }
 
 }  // namespace esper::tamiyo

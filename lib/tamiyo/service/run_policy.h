@@ -61,6 +61,7 @@ class RunPolicy {
   // before the question, with the question.
   std::string state() const;
   // Call before the first question. A shadow without a state of its own, or with one that it cannot read, begins anew.
+  // Throws Error where the policy cannot go on from it, or its open question cannot be read; all is as before then.
   void restore(const std::string& state);
   // Those that begin anew since the last restore() could not read their states.
   const std::vector<UnreadShadow>& unread_shadows() const { return unread_shadows_; }

@@ -15,6 +15,7 @@ namespace esper::test {
 struct Conversation {
   tamiyo::HeteroGraph graph;
   std::vector<float> answer = {};
+  std::string loaded = {};  // the state that was loaded last
 };
 
 class AskingController final : public leyline::Controller {
@@ -27,7 +28,7 @@ class AskingController final : public leyline::Controller {
     return {};
   }
   std::string save_state() const override { return "{}"; }
-  void load_state(const std::string&) override {}
+  void load_state(const std::string& text) override { conversation_.loaded = text; }
 
  private:
   tamiyo::GraphNetwork network_;

@@ -50,7 +50,7 @@ TEST_CASE("without a compiler the network decides as it is, and says so once") {
   CHECK(Report(controller).events.empty());
 }
 
-TEST_CASE("a state with a size that no graph has is refused") {
+TEST_CASE("a state with a size that no graph has is refused, and nothing of it is loaded") {
   test::Conversation conversation{random_graph(kGraphShapes[0], 1)};
   CompiledController controller(fold(test::shared_weights()), nullptr, test::asks_about(conversation));
   CHECK_NOTHROW(controller.load_state("{}"));
@@ -58,6 +58,7 @@ TEST_CASE("a state with a size that no graph has is refused") {
     CAPTURE(sizes);
     CHECK_THROWS_AS(controller.load_state(std::string("{\"compiled_sizes\": ") + sizes + "}"), base::Error);
   }
+  CHECK(conversation.loaded == "{}");
 }
 
 }  // namespace esper::test::compiled_controller_test

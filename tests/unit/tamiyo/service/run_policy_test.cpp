@@ -143,11 +143,21 @@ TEST_CASE("an open question is a part of the state before it, and a restored pol
   CHECK(again.state() != before);
 }
 
-TEST_CASE("a question that cannot be read makes the state useless, with the reason") {
+TEST_CASE("a question that cannot be read makes the state useless, with the reason, and changes nothing") {
   RunPolicy policy(talker());
+  policy.add_shadow("gnn", std::make_unique<Consultation>(std::make_unique<OfOtherWeights>(), base::Clock(),
+                                                          std::chrono::seconds(60), Pace::kImmediate));
+  policy.add_shadow("random", talker());
+  policy.restore(R"({"epoch":3,"shadows":{"gnn":"{}","random":"{\"epoch\":3}"}})");
+  policy.begin({DecidedRun().now, {}});
+  const auto before = policy.state();
   CHECK_THROWS_WITH(
-      policy.restore(R"({"epoch":3,"question":{"observation":{"current_epoch":"x"}}})"),
+      policy.restore(R"({"epoch":7,"question":{"observation":{"current_epoch":"x"}},"shadows":{"random":"{}"}})"),
       Catch::Matchers::ContainsSubstring("open question") && Catch::Matchers::ContainsSubstring("current_epoch"));
+  CHECK(policy.has_question());
+  CHECK(policy.state() == before);
+  CHECK(policy.unread_shadows().size() == 1);
+  policy.finish(4);
 }
 
 TEST_CASE("shadows are asked as well, and whatever they do changes nothing") {
