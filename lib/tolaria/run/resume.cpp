@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text/joined.h"
@@ -12,6 +13,7 @@
 #include "storage/published_folder.h"
 #include "tolaria/checkpoint/growth_check.h"
 #include "tolaria/run/no_checkpoint.h"
+#include "tolaria/run/run_image.h"
 
 namespace esper::tolaria {
 namespace {
@@ -33,24 +35,20 @@ bool went_back_before(const RunProgress& progress, const ReactionRecords& journa
 // journalled: the reactions that the journal has from the image's step on.
 base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& target, const ReactionRecords& journalled,
                           tamiyo::RunPolicy& policy, ResumePoint& point) {
-  auto model = target.build();
-  auto progress = run_progress_from_json(image.run.at("progress"));
-  if (auto restored = restore_tensors(progress, image.tensors); !restored) return restored;
-  if (progress.epoch != image.info.epoch || progress.step != image.info.step) {
-    return base::failure("run.json belongs to another step");
-  }
+  auto saved = read_state(image, target.batches_per_epoch);
+  if (!saved) return base::failure(saved.error());
+  const RunProgress& progress = saved->progress;
   if (went_back_before(progress, journalled)) return base::failure(kWentBack);
   if (progress.changes != history::changes_until(target.changes, progress.trained_epoch())) {
     return base::failure("it was trained with other settings than changes/accepted.json says");
   }
-  if (progress.batch > target.batches_per_epoch) return base::failure("its cursor is beyond the end of the epoch");
-  const std::string controller = image.run.at("controller");
+  auto model = target.build();
   const auto restored = step::restore_model(*model, image.run.at("topology"), image.tensors, target.device);
   if (!restored) return base::failure(restored.error());
-  policy.restore(controller);
-  point.progress = progress;
+  policy.restore(saved->controller);
+  point.progress = std::move(saved->progress);
   point.preprocessing = image.preprocessing;
-  point.computed_on = image.run.value("computed_on", "");
+  point.computed_on = std::move(saved->computed_on);
   point.model = std::move(model);
   return {};
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kasmina/slot/topology.h"
+#include "tolaria/checkpoint/checkpoint_store.h"
 
 namespace esper::tolaria {
 
@@ -36,6 +37,27 @@ CheckpointImage image_for_use(const SaveSource& source) {
   CheckpointImage image = image_of(source);
   if (source.averaged_statistics) std::ranges::move(source.averaged_statistics(), std::back_inserter(image.tensors));
   return image;
+}
+
+base::Expected<ImageState> read_state(const CheckpointImage& image, std::int64_t batches_per_epoch) {
+  ImageState state;
+  const auto read = try_load([&]() -> base::Expected<void> {
+    RunProgress& progress = state.progress;
+    progress = run_progress_from_json(image.run.at("progress"));
+    if (auto restored = restore_tensors(progress, image.tensors); !restored) return restored;
+    if (progress.epoch != image.info.epoch || progress.step != image.info.step) {
+      return base::failure("run.json belongs to another step");
+    }
+    if (progress.batch > batches_per_epoch) return base::failure("its cursor is beyond the end of the epoch");
+    if (progress.changes != history::changes_until(progress.changes, progress.trained_epoch())) {
+      return base::failure("run.json has changes of settings after the epoch that it was saved in");
+    }
+    state.controller = image.run.at("controller");
+    state.computed_on = image.run.value("computed_on", "");
+    return {};
+  });
+  if (!read) return base::failure(read.error());
+  return state;
 }
 
 }  // namespace esper::tolaria

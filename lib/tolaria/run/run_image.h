@@ -1,9 +1,12 @@
 #pragma once
 // A run's state as a checkpoint has it. Training thread.
 
+#include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
+#include "base/expected.h"
 #include "step/model.h"
 #include "tamiyo/service/run_policy.h"
 #include "tolaria/checkpoint/checkpoint.h"
@@ -30,5 +33,14 @@ CheckpointInfo state_of(const SaveSource& source);
 CheckpointImage image_of(const SaveSource& source);
 // A copy of all of it.
 CheckpointImage image_for_use(const SaveSource& source);
+
+// What an image has besides the network.
+struct ImageState {
+  RunProgress progress;     // its tensors too
+  std::string controller;   // the policy's state, unread
+  std::string computed_on;  // empty where it has none
+};
+// Of an image of a run with so many microbatches an epoch. Fails with the reason why no run can go on from it.
+base::Expected<ImageState> read_state(const CheckpointImage& image, std::int64_t batches_per_epoch);
 
 }  // namespace esper::tolaria

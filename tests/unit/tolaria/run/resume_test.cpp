@@ -2,8 +2,10 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "step/model.h"
 #include "storage/file_tools.h"
 #include "support/checkpoint_fixture.h"
 #include "support/run_fixture.h"
@@ -36,7 +38,7 @@ struct Folder {
                                       {.config = config,
                                        .identity = identity,
                                        .device = torch::kCPU,
-                                       .build = {},
+                                       .build = build,
                                        .changes = {},
                                        .newest_step = newest_step},
                                       policy);
@@ -47,6 +49,7 @@ struct Folder {
 
   FaultyFileSystem files;
   config::RunConfig config = small_config();
+  lanes::ModelFactory build;
   tolaria::TrainingIdentity identity;
   tamiyo::RunPolicy policy{
       std::make_unique<tamiyo::Consultation>(scripted(quiet()), base::Clock(), config.safety.policy_deadline)};
@@ -115,6 +118,33 @@ TEST_CASE("a journal whose first records are lost still shows that there was a c
   folder.store().record(R"({"what":"segment","epoch":1,"step":10,"records":7,"topology":{"seeds_born":0,"slots":[]}})");
   folder.go_back_to(12);
   CHECK_THAT(refusal(folder), ContainsSubstring("had checkpoints"));
+}
+
+TEST_CASE("a checkpoint that is refused, by whatever it is, leaves the policy as it was") {
+  SmallRun trained;
+  REQUIRE(trained.go().kind == tolaria::RunOutcome::Kind::kDone);
+  auto image = newest_checkpoint(trained);
+  Folder folder;
+  folder.build = [&] {
+    return step::build_model(folder.config, trained.data.train.shape,
+                             step::step_settings(folder.config, torch::kFloat32), torch::kCPU);
+  };
+  image.info.training_hash = folder.identity.text();
+  auto controller = nlohmann::json::parse(image.run.at("controller").get<std::string>());
+  std::string reason;
+  SECTION("an open question that cannot be read") {
+    controller["question"] = {{"observation", {{"current_epoch", "x"}}}};
+    image.run["controller"] = controller.dump();
+    reason = "open question";
+  }
+  SECTION("a device that is no text") {
+    image.run["computed_on"] = 7;
+    reason = "must be string";
+  }
+  folder.store().publish(image, CheckpointStore::Rank::kOrdinary);
+  const auto before = folder.policy.state();
+  CHECK_THAT(refusal(folder), ContainsSubstring(reason));
+  CHECK(folder.policy.state() == before);
 }
 
 }  // namespace esper::test::resume_test

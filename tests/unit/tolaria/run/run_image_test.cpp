@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,7 @@
 
 namespace esper::test::run_image_test {
 
+using Catch::Matchers::ContainsSubstring;
 using tolaria::CheckpointImage;
 using tolaria::SaveSource;
 
@@ -104,6 +106,36 @@ TEST_CASE("a run that goes on from an image has the same bits, and the question 
   CHECK(resumed.progress.step == it.progress.step);
   REQUIRE(resumed.policy.has_question());
   CHECK(resumed.policy.finish(4).question.observation.current_epoch == 3);
+}
+
+TEST_CASE("what an image has besides the network is read back whole, or refused with the reason") {
+  SmallRun it;
+  it.facts.computed_on = "cpu";
+  it.progress.epoch = 1;
+  it.progress.batch = 2;
+  it.progress.step = 8;
+  it.progress.changes = {{2, "training.optimizer.lr", "0.01", 1}};
+  const CheckpointImage image = image_of(source_of(it));
+  const auto state = read_state(image, 6);
+  REQUIRE(state);
+  CHECK(to_json(state->progress) == image.run.at("progress"));
+  CHECK(state->controller == it.policy.state());
+  CHECK(state->computed_on == "cpu");
+
+  const auto refusal = [&](const std::string& place, const nlohmann::json& value) {
+    CheckpointImage forged = image;
+    forged.run[nlohmann::json::json_pointer(place)] = value;
+    return read_state(forged, 6).error_or("");
+  };
+  CHECK(refusal("/progress/wall_s", 1e300) == "wall_s is 1e+300, and no run takes such a time");
+  CHECK(refusal("/progress/step", 9) == "run.json belongs to another step");
+  CHECK(refusal("/progress/batch", 7) == "its cursor is beyond the end of the epoch");
+  CHECK(refusal("/progress/changes/0/epoch", 3) ==
+        "run.json has changes of settings after the epoch that it was saved in");
+  CHECK_THAT(refusal("/progress/changes", 1), ContainsSubstring("changes: "));
+  CHECK_THAT(refusal("/progress", nullptr), ContainsSubstring("json.exception"));
+  CHECK_THAT(refusal("/controller", 1), ContainsSubstring("json.exception"));
+  CHECK_THAT(refusal("/computed_on", 1), ContainsSubstring("json.exception"));
 }
 
 }  // namespace esper::test::run_image_test
