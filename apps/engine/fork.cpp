@@ -34,6 +34,7 @@
 #include "tolaria/run/no_checkpoint.h"
 #include "tolaria/run/resume.h"
 #include "tolaria/run/run_folder.h"
+#include "tolaria/run/run_image.h"
 #include "tolaria/state/control_record.h"
 #include "tolaria/state/training_identity.h"
 
@@ -68,21 +69,35 @@ void warn_if_unchecked(const history::RunHistory& journal, const CheckpointImage
   if (!checked) nissa::log::warning(tolaria::why_unchecked(path, journal, checked.error()));
 }
 
-// The checkpoint as the setup's model, journal and data agreeing with it.
-CheckpointImage restore_parent(TrainingSetup& setup, base::FileSystem& files, const std::string& path,
-                               const ForkRequest& fork) {
+// A checkpoint of the parent.
+struct Origin {
+  std::string path;
+  CheckpointImage image;          // becomes the fork's
+  tolaria::RunProgress progress;  // the parent's, as the image had it
+};
+
+void require(const base::Expected<void>& usable, const std::string& path) {
+  if (!usable) throw Error(ExitCode::kCheckpoint, fmt::format("{} cannot be forked: {}", path, usable.error()));
+}
+
+// The checkpoint as the setup's model, journal and data agreeing with it. What a resumed run would refuse is refused
+// here, but for the policy's state, which the policy alone can read.
+Origin restore_parent(TrainingSetup& setup, base::FileSystem& files, const std::string& path, const ForkRequest& fork) {
   auto image = tolaria::read_checkpoint(files, path);
   if (!image) throw Error(ExitCode::kCheckpoint, tolaria::why_unusable(path, image.error()) + "; choose another step");
   const auto identity = tolaria::training_identity(setup.config, setup.data);
-  if (const auto own = identity.check(image->info.training_hash); !own) {
-    throw Error(ExitCode::kCheckpoint, fmt::format("{} cannot be forked: {}", path, own.error()));
-  }
+  require(identity.check(image->info.training_hash), path);
   image->info.training_hash = identity.text();
+  auto state = tolaria::read_state(*image, batches_per_epoch(setup));
+  require(state ? base::Expected<void>() : base::failure(state.error()), path);
   if (image->preprocessing.empty()) image->preprocessing = preprocessing_text(setup);
+  preprocessing_of_checkpoint(path, image->preprocessing);
+  require(tolaria::try_load([&] {
+            return step::restore_model(*setup.model, image->run.at("topology"), image->tensors, setup.device);
+          }),
+          path);
   warn_if_unchecked(history::read_journal(files, fork.parent), *image, path);
-  const auto restored = step::restore_model(*setup.model, image->run.at("topology"), image->tensors, setup.device);
-  if (!restored) throw Error(ExitCode::kCheckpoint, path + " cannot be used: " + restored.error());
-  return std::move(*image);
+  return {path, std::move(*image), std::move(state->progress)};
 }
 
 // The policy is not to wonder where they went.
@@ -96,23 +111,16 @@ void forget(const std::vector<std::string>& seeds, const config::RunConfig& conf
   image.run["controller"] = state;
 }
 
-tolaria::ControlRecord remaining_controls(const std::vector<std::string>& removed, const CheckpointImage& image) {
-  auto controls = tolaria::control_record_from_json(image.run.at("progress").value("control", json()));
-  if (const auto read = tolaria::restore_tensors(controls, image.tensors); !read) {
-    throw Error(ExitCode::kCheckpoint, "the checkpoint cannot be forked: " + read.error());
-  }
-  for (const auto& seed : removed) controls.seeds.erase(seed);
-  return controls;
-}
-
 // The state without the seeds: their tensors, moments and sums are gone, all others as they were, to the bit.
-void leave_out(TrainingSetup& setup, const std::vector<std::string>& seeds, CheckpointImage& image) {
+void leave_out(TrainingSetup& setup, const std::vector<std::string>& seeds, Origin& origin) {
+  auto& image = origin.image;
   forget(seeds, setup.config, image);
   json topology = image.run.at("topology");
   for (const auto& seed : seeds) topology = kasmina::without_seed(std::move(topology), seed, setup.config.growth);
   setup.model->network.restore_topology(topology);
   step::follow_structure(*setup.model);
-  const auto controls = remaining_controls(seeds, image);
+  auto controls = origin.progress.control;
+  for (const auto& seed : seeds) controls.seeds.erase(seed);
   image.tensors = tolaria::copy_to_cpu(step::all_tensors(*setup.model, setup.device));
   std::ranges::move(tolaria::control_tensors(controls), std::back_inserter(image.tensors));
   image.run["topology"] = setup.model->network.save_topology();
@@ -135,34 +143,26 @@ void change_policy(TrainingSetup& setup, config::PolicyKind policy, CheckpointIm
   image.info.training_hash = tolaria::training_identity(setup.config, setup.data).text();
 }
 
-history::GrowthRecord fork_record(const ForkRequest& fork, const std::string& checkpoint,
-                                  const CheckpointImage& image) {
+history::GrowthRecord fork_record(const ForkRequest& fork, const Origin& origin) {
   history::GrowthRecord record;
   record.what = "forked";
-  record.place = {image.info.epoch, image.info.step};
-  record.snapshot = kasmina::topology_of(image.run.at("topology"));
+  record.place = {origin.image.info.epoch, origin.image.info.step};
+  record.snapshot = kasmina::topology_of(origin.image.run.at("topology"));
   record.parent = std::filesystem::absolute(fork.parent).lexically_normal().string();
-  record.checkpoint = name_of(checkpoint);
+  record.checkpoint = name_of(origin.path);
   record.without = fork.without;
   return record;
 }
 
-// The settings that were changed while the parent trained, up to the checkpoint.
-history::SettingChanges changes_in(const CheckpointImage& image) {
-  auto changes = history::setting_changes_from(image.run.at("progress").value("changes", json::array()));
-  if (changes) return std::move(*changes);
-  throw Error(ExitCode::kCheckpoint, "the checkpoint cannot be forked: changes: " + changes.error());
-}
-
-config::RunConfig settings_of(const CheckpointImage& image, const config::RunConfig& config) {
-  return history::settings_at(config, changes_in(image), image.info.epoch + 1);
+// As the parent changed them while it trained, up to the checkpoint.
+config::RunConfig settings_of(const Origin& origin, const config::RunConfig& config) {
+  return history::settings_at(config, origin.progress.changes, origin.image.info.epoch + 1);
 }
 
 // Makes the new run's folder, whole when this returns; a signal waits until it is, and then ends the command. Its lock
 // ends with it.
-std::string publish(const ForkRequest& request, const std::string& checkpoint, const CheckpointImage& image,
-                    base::Interrupt& interrupt) {
-  const auto changes = changes_in(image);
+std::string publish(const ForkRequest& request, const Origin& origin, base::Interrupt& interrupt) {
+  const auto& changes = origin.progress.changes;
   const auto& config = request.job.config;
   const auto now = static_cast<std::uint64_t>(base::Clock().wall().count());
   const auto path = request.run.folder.empty()
@@ -174,46 +174,48 @@ std::string publish(const ForkRequest& request, const std::string& checkpoint, c
   kasmina::keep_host_package(config.host, files, path + "/" + kRunHostFolder);
   tolaria::CheckpointStore store(files, folder.checkpoints(), folder.journal(), config.checkpoint);
   if (!changes.empty()) history::publish_accepted(files, path, changes);
-  const json record = history::growth_record_json(fork_record(request, checkpoint, image));
+  const json record = history::growth_record_json(fork_record(request, origin));
   store.record(record.dump(-1, ' ', false, json::error_handler_t::replace));
-  store.publish(image, tolaria::CheckpointStore::Rank::kOrdinary);
+  store.publish(origin.image, tolaria::CheckpointStore::Rank::kOrdinary);
   interrupt.end_saving();
   end_if_interrupted(folder.path);
   return path;
 }
 
-bool is_over(const CheckpointImage& image, const config::RunConfig& config) {
-  return image.info.epoch >= static_cast<std::uint32_t>(settings_of(image, config).epochs);
+bool is_over(const Origin& origin, const config::RunConfig& settings) {
+  return origin.image.info.epoch >= static_cast<std::uint32_t>(settings.epochs);
 }
 
-void print_fork(const ForkRequest& request, const std::string& checkpoint, const CheckpointImage& image,
+// settings: settings_of() the fork.
+void print_fork(const ForkRequest& request, const Origin& origin, const config::RunConfig& settings,
                 const std::string& path) {
   if (request.job.json) {
     return base::write_json({{"run_dir", path},
                              {"parent", request.parent},
-                             {"checkpoint", checkpoint},
+                             {"checkpoint", origin.path},
                              {"without", request.without},
                              {"policy", base::name_of(request.job.config.policy.kind)}});
   }
   const std::string seeds = base::joined(request.without);
-  base::write_line("forked from " + checkpoint + (seeds.empty() ? "" : ", without " + seeds));
-  if (is_over(image, request.job.config)) {
-    base::write_line(no_epochs_left(image.info.epoch, settings_of(image, request.job.config),
-                                    history::command_for_epochs(path, changes_in(image))));
+  base::write_line("forked from " + origin.path + (seeds.empty() ? "" : ", without " + seeds));
+  if (is_over(origin, settings)) {
+    base::write_line(
+        no_epochs_left(origin.image.info.epoch, settings, history::command_for_epochs(path, origin.progress.changes)));
   } else {
     base::write_line("to continue: esper train --resume " + path);
   }
 }
 
 // The figures that the run would end with are those of the network with the seeds.
-void require_epochs_left(base::FileSystem& files, const ForkRequest& request, const CheckpointImage& image) {
-  if (!request.train || request.without.empty() || !is_over(image, request.job.config)) return;
+void require_epochs_left(base::FileSystem& files, const ForkRequest& request, const Origin& origin,
+                         const config::RunConfig& settings) {
+  if (!request.train || request.without.empty() || !is_over(origin, settings)) return;
   std::string command = command_of(request);
   for (const auto& seed : request.without) command += " --without " + seed;
   if (request.job.config.policy.kind != request.parents_policy) command += " --policy none";
   const bool only_by_set = history::sets_epochs(history::accepted_changes(files, request.parent));
   command += only_by_set ? " --no-train, then esper set FORK epochs=N" : " --set epochs=N";
-  throw Error(ExitCode::kConfig, no_epochs_left(image.info.epoch, settings_of(image, request.job.config), command));
+  throw Error(ExitCode::kConfig, no_epochs_left(origin.image.info.epoch, settings, command));
 }
 
 // Everything but what goes on training needs, so that its memory is free again by then.
@@ -225,12 +227,13 @@ std::string make_fork(const ForkRequest& request) {
   with_parents_policy.policy.kind = request.parents_policy;
   TrainingSetup setup = set_up(with_parents_policy, request.job.cache_dir, "the same command with");
   lanes::check_lane(setup.config.step, setup.device);
-  auto image = restore_parent(setup, files, checkpoint, request);
-  if (!request.without.empty()) leave_out(setup, request.without, image);
-  change_policy(setup, request.job.config.policy.kind, image);
-  require_epochs_left(files, request, image);
-  const auto path = publish(request, checkpoint, image, interrupt);
-  if (!request.train) print_fork(request, checkpoint, image, path);
+  auto origin = restore_parent(setup, files, checkpoint, request);
+  const auto settings = settings_of(origin, request.job.config);
+  if (!request.without.empty()) leave_out(setup, request.without, origin);
+  change_policy(setup, request.job.config.policy.kind, origin.image);
+  require_epochs_left(files, request, origin, settings);
+  const auto path = publish(request, origin, interrupt);
+  if (!request.train) print_fork(request, origin, settings, path);
   return path;
 }
 

@@ -12,7 +12,6 @@
 #include "base/interrupt.h"
 #include "base/signal_point.h"
 #include "config/writing/write.h"
-#include "data/preprocessing.h"
 #include "device/rng.h"
 #include "engine/end_in_time.h"
 #include "engine/known_error.h"
@@ -91,15 +90,11 @@ void keep_config(const OpenRun& open, const RunConfig& config) {
 // What was learned from inputs in one scale goes on in it, also where this version would measure another.
 void keep_normaliser(TrainingSetup& setup, const tolaria::ResumePoint& from) {
   if (from.preprocessing.empty()) return;
-  const auto saved = data::read_preprocessing(from.preprocessing);
-  if (!saved) {
-    throw base::Error(base::ExitCode::kCheckpoint,
-                      from.checkpoint + "/preprocessing.json cannot be used: " + saved.error());
-  }
-  if (saved->standardization == setup.data.standardization) return;
+  const auto saved = preprocessing_of_checkpoint(from.checkpoint, from.preprocessing);
+  if (saved.standardization == setup.data.standardization) return;
   nissa::log::warning("mean and deviation of the training data are not those of " + from.checkpoint +
                       ", which are kept");
-  setup.data.standardization = saved->standardization;
+  setup.data.standardization = saved.standardization;
 }
 
 tolaria::ResumePoint find_resume_point(const OpenRun& open, TrainingSetup& setup,

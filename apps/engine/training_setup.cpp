@@ -7,7 +7,6 @@
 #include "base/signal_point.h"
 #include "data/files/input_error.h"
 #include "data/loading/loader_config.h"
-#include "data/preprocessing.h"
 #include "device/cuda_table.h"
 #include "device/precision.h"
 #include "device/rng.h"
@@ -120,6 +119,12 @@ std::unique_ptr<program::CompileService> make_compile_service(const config::RunC
 
 std::string preprocessing_text(const TrainingSetup& setup) {
   return data::text_of(data::preprocessing_of(setup.config.data, setup.config.task, setup.data));
+}
+
+data::Preprocessing preprocessing_of_checkpoint(const std::string& path, const std::string& text) {
+  auto read = data::read_preprocessing(text);
+  if (read) return *std::move(read);
+  throw base::Error(base::ExitCode::kCheckpoint, path + "/preprocessing.json cannot be used: " + read.error());
 }
 
 void raise_precision(TrainingSetup& setup) {

@@ -8,6 +8,7 @@
 
 #include "config/run_config.h"
 #include "data/dataset.h"
+#include "data/preprocessing.h"
 #include "program/compile_service.h"
 #include "step/model.h"
 
@@ -52,6 +53,8 @@ std::unique_ptr<program::CompileService> make_compile_service(const config::RunC
 
 // What its checkpoints keep of its data, as text.
 std::string preprocessing_text(const TrainingSetup& setup);
+// Of the checkpoint at `path`. Throws Error{kCheckpoint}.
+data::Preprocessing preprocessing_of_checkpoint(const std::string& path, const std::string& text);
 
 // What is built from now on computes in fp32, whatever the configuration said. Where the run scaled its loss before,
 // its checkpoints hold the scale, so it keeps one.

@@ -11,6 +11,8 @@
 #include "history/growth/growth_history.h"
 #include "run_record.h"
 #include "run_room.h"
+#include "storage/atomic_publish.h"
+#include "storage/bytes.h"
 #include "storage/journal/journal.h"
 #include "storage/real_file_system.h"
 #include "storage/safetensors/safetensors.h"
@@ -89,6 +91,21 @@ std::string checkpoint_with(const fs::path& run, const std::string& stages) {
 
 std::string origin(const fs::path& run, const std::string& checkpoint) {
   return run.string() + "@" + std::to_string(state_of(run, checkpoint)["progress"]["step"].get<int>());
+}
+
+// Whole, with this in run.json.
+void forge(const fs::path& run, const std::string& checkpoint, const std::string& place, const json& value) {
+  const fs::path folder = run / "checkpoints" / checkpoint;
+  const json fields = read_json(folder / "manifest.json")["fields"];
+  json state = state_of(run, checkpoint);
+  state[json::json_pointer(place)] = value;
+  std::vector<storage::FolderFile> files;
+  for (const std::string name : {"state.safetensors", "preprocessing.json", "run.json"}) {
+    const auto text = name == "run.json" ? state.dump() : contents_of(folder / name);
+    files.push_back({name, [text](const storage::ByteSink& sink) { sink(storage::bytes_of(text)); }});
+  }
+  fs::remove_all(folder);
+  storage::publish_folder(storage::real_file_system(), folder.string(), files, fields);
 }
 
 Finished fork_run(const std::string& from, const fs::path& to, const Words& more = {}) {
@@ -228,6 +245,43 @@ TEST_CASE("a fork that cannot be made leaves no run behind and names what there 
   const Finished onto_itself = fork_run(origin(run, checkpoints_of(run).front()), run);
   CHECK(onto_itself.exit_code == 2);
   CHECK_THAT(onto_itself.out, ContainsSubstring("already contains a run"));
+}
+
+TEST_CASE("a checkpoint that no run can go on from is not forked, for the reason that its own run has") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("run"), {"epochs=2"}).exit_code == 0);
+  const auto run = room.run("run");
+  const std::string last = checkpoints_of(run).back(), from = origin(run, last);
+  for (const auto& name : checkpoints_of(run)) {
+    if (name != last) fs::remove_all(run / "checkpoints" / name);
+  }
+  const auto whole = state_of(run, last);
+  struct Forgery {
+    std::string place;
+    json value;
+    std::string reason;
+  };
+  const json later = {{"epoch", 9}, {"field", "training.optimizer.lr"}, {"value", "0.01"}, {"request", 1}};
+  for (const auto& [place, value, reason] :
+       {Forgery{"/progress/wall_s", 1e300, "wall_s is 1e+300, and no run takes such a time"},
+        Forgery{"/progress/batch", 1000, "its cursor is beyond the end of the epoch"},
+        Forgery{"/progress/changes", json::array({later}), "run.json has changes of settings after the epoch"},
+        Forgery{"/progress/control", 1, "cannot use at() with number"},
+        Forgery{"/computed_on", 1, "type must be string"}}) {
+    CAPTURE(place);
+    forge(run, last, place, value);
+    const Finished forked = fork_run(from, room.run("child"), {"--no-train"});
+    CHECK(forked.exit_code == 5);
+    CHECK_THAT(json_of(forked)["error"]["text"].get<std::string>(),
+               ContainsSubstring(last + " cannot be forked: ") && ContainsSubstring(reason));
+    CHECK_FALSE(fs::exists(room.run("child") / "config.yaml"));
+    const Finished resumed = resume(run, {"epochs=3"});
+    CHECK(resumed.exit_code == 5);
+    CHECK_THAT(json_of(resumed)["error"]["text"].get<std::string>(), ContainsSubstring(reason));
+    forge(run, last, place, whole.at(json::json_pointer(place)));
+  }
+  CHECK(fork_run(from, room.run("child"), {"--no-train"}).exit_code == 0);
 }
 
 TEST_CASE("a fork without a seed has no figures of its parent's, and a run that is over says so") {
