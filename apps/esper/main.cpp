@@ -77,6 +77,8 @@ int run_main(int argc, char** argv) {
     return base::kBrokenPipeStatus;
   } catch (const base::ConfigError& error) {
     return report_error(error.code(), error.what(), error.problems(), format);
+  } catch (const base::MissingResource& error) {
+    return report_error(error.code(), error.what(), {error.problem()}, format);
   } catch (const base::Error& error) {
     return report_error(error.code(), error.what(), {}, format);
   } catch (const std::bad_alloc&) {

@@ -35,8 +35,11 @@ config::LoadedConfig trainable(config::LoadedConfig loaded) {
 }
 
 config::LoadedConfig trainable_here(config::LoadedConfig loaded) {
-  if (!base::gpu_present()) config::check_without_gpu(loaded);
-  return trainable(std::move(loaded));
+  if (base::gpu_present()) return trainable(std::move(loaded));
+  config::check_without_gpu(loaded);
+  loaded = trainable(std::move(loaded));
+  if (auto missing = config::missing_gpu(loaded)) throw base::MissingResource(*std::move(missing));
+  return loaded;
 }
 
 config::RunConfig with_warnings_reported(config::LoadedConfig loaded) {

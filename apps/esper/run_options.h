@@ -43,7 +43,7 @@ void add_config_options(CLI::App& command, ConfigOptions& options);
 config::LoadedConfig load_or_throw(const ConfigOptions& options);
 // The same for a run file that the daemon is to train (config/loading/training_check.h); it knows what GPUs jobs get.
 config::LoadedConfig load_for_queue(const ConfigOptions& options);
-// The same for one that is to be trained on this machine.
+// The same for one that is to be trained on this machine. Throws MissingResource for a GPU that it lacks.
 config::LoadedConfig load_for_training(const ConfigOptions& options);
 // Says on stderr what was ignored, and what has no effect.
 void report_warnings(const config::LoadedConfig& loaded);

@@ -43,15 +43,11 @@ std::vector<base::Problem> missing_data(const config::LoadedConfig& loaded) {
 // What is no mistake: settings that are doubtful or without effect, and what the run file needs and this machine lacks.
 std::vector<base::Problem> notes_on(const config::LoadedConfig& loaded) {
   std::vector<base::Problem> notes = loaded.warnings;
-  const std::string& device = loaded.config.device.kind;
-  const auto need_gpu = [&](const char* field, const std::string& value) {
-    notes.push_back({place_of(field, loaded), field, value + " needs a GPU: " + base::kNoGpu});
-  };
   if (base::gpu_present()) return notes;
-  if (device.starts_with("cuda")) {
-    need_gpu("device.kind", device);
+  if (auto missing = config::missing_gpu(loaded)) {
+    notes.push_back(*std::move(missing));
   } else if (loaded.config.step.lane == config::Lane::kGraph) {
-    need_gpu("step.lane", "graph");
+    notes.push_back({place_of("step.lane", loaded), "step.lane", std::string("graph needs a GPU: ") + base::kNoGpu});
   }
   return notes;
 }

@@ -96,15 +96,19 @@ int list(const std::vector<drill::Drill>& drills, bool json) {
 
 // So that a wrong one is reported before anything is trained.
 void require_run_file(const drill::Drill& one, const std::string& config) {
+  const auto of_drill = [&one](base::Problem problem) {
+    problem = drill::at_own_place(std::move(problem), one);
+    problem.text += fmt::format(" (drill {})", one.name);
+    return problem;
+  };
   try {
     load_for_training({config.empty() ? one.run : config, one.set});
   } catch (const base::ConfigError& error) {
     auto problems = error.problems();
-    for (auto& problem : problems) {
-      problem = drill::at_own_place(std::move(problem), one);
-      problem.text += fmt::format(" (drill {})", one.name);
-    }
+    std::ranges::transform(problems, problems.begin(), of_drill);
     throw base::ConfigError(std::move(problems));
+  } catch (const base::MissingResource& error) {
+    throw base::MissingResource(of_drill(error.problem()));
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{} (drill {})", error.what(), one.name));
   }

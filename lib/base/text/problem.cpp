@@ -31,4 +31,7 @@ std::string to_string(const Problem& problem) {
 ConfigError::ConfigError(std::vector<Problem> problems)
     : Error(ExitCode::kConfig, all_lines(problems)), problems_(std::move(problems)) {}
 
+MissingResource::MissingResource(Problem problem)
+    : Error(ExitCode::kResources, printable_line(to_string(problem))), problem_(std::move(problem)) {}
+
 }  // namespace esper::base

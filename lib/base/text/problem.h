@@ -39,4 +39,14 @@ class ConfigError : public Error {
   std::vector<Problem> problems_;
 };
 
+// What the configuration asks for and this machine lacks: no mistake of the configuration. Its text is the problem's.
+class MissingResource : public Error {
+ public:
+  explicit MissingResource(Problem problem);
+  const Problem& problem() const { return problem_; }
+
+ private:
+  Problem problem_;
+};
+
 }  // namespace esper::base

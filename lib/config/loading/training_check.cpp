@@ -30,4 +30,11 @@ void check_for_training(LoadedConfig& loaded) { refuse_graph_lane(loaded, "cpu",
 
 void check_without_gpu(LoadedConfig& loaded) { refuse_graph_lane(loaded, "auto", fmt::format(": {}", base::kNoGpu)); }
 
+std::optional<base::Problem> missing_gpu(const LoadedConfig& loaded) {
+  const auto& kind = loaded.config.device.kind;
+  if (!kind.starts_with("cuda")) return std::nullopt;
+  return base::Problem{loaded.origins.at("device.kind"), "device.kind",
+                       fmt::format("{} needs a GPU: {}; or set device.kind: cpu", kind, base::kNoGpu)};
+}
+
 }  // namespace esper::config

@@ -1,6 +1,8 @@
 #pragma once
 // What training refuses although the run file is valid. Any thread.
 
+#include <optional>
+
 #include "config/loading/load.h"
 
 namespace esper::config {
@@ -13,5 +15,9 @@ void check_for_training(LoadedConfig& loaded);
 // Adds, after the other problems, what training refuses on a machine without a GPU, and no rule of a run file that may
 // be trained elsewhere is: the graph lane where device.kind: auto takes the CPU.
 void check_without_gpu(LoadedConfig& loaded);
+
+// Of a configuration without problems: the GPU that it asks for, where the machine has none. No mistake of the run
+// file. Nothing where it asks for none.
+std::optional<base::Problem> missing_gpu(const LoadedConfig& loaded);
 
 }  // namespace esper::config

@@ -178,6 +178,40 @@ TEST_CASE("the graph lane is refused with its place by every command that would 
   }
 }
 
+TEST_CASE("a GPU that is missing is reported with its place by every command that would train on it, after mistakes") {
+  if (base::gpu_present()) SKIP("this machine has a GPU");
+  const TemporaryFolder folder;
+  const std::string file = folder.write("run.yaml", "device: {kind: cuda}\n");
+  const std::string run = (folder.path / "run").string();
+  folder.write("mine.yaml", "about: x\nrun: run.yaml\n");
+  folder.write("plain.yaml", "name: a\n");
+  const std::string own = folder.write("own.yaml", "about: x\nrun: plain.yaml\nset: [device.kind=cuda]\n");
+  std::filesystem::create_directory(run);
+  const std::string of_run = folder.write("run/config.yaml", "device: {kind: cuda}\n");
+  const std::string drills = folder.path.string(),
+                    in_file = ":1:16: device.kind: cuda needs a GPU: this machine has no";
+  const std::vector<std::pair<std::string, std::vector<std::string>>> commands{
+      {file + in_file, {"train", "--config", file}},
+      {file + in_file, {"train", "--config", file, "--dry-run"}},
+      {file + in_file, {"verify-resume", file, "--output", (folder.path / "certificate.json").string()}},
+      {file + in_file, {"drill", "mine", "--drills", drills}},
+      {own + ":3:7: set: device.kind=cuda: device.kind: cuda needs a GPU", {"drill", "own", "--drills", drills}},
+      {of_run + in_file, {"train", "--resume", run}},
+      {of_run + in_file, {"fork", run + "@7", "--no-train"}}};
+  for (const auto& [text, command] : commands) {
+    CAPTURE(command);
+    const Finished refused = run_esper(command);
+    CHECK(refused.exit_code == 6);
+    CHECK_THAT(refused.err, ContainsSubstring(text) && ContainsSubstring("; or set device.kind: cpu"));
+  }
+  const nlohmann::json error = json_of(run_esper({"train", "--config", file, "--json"}))["error"];
+  CHECK(error["code"] == "resources");
+  CHECK(error["problems"][0]["line"] == 1);
+  const Finished mistaken = run_esper({"train", "--config", file, "--set", "epochs=0"});
+  CHECK(mistaken.exit_code == 2);
+  CHECK_THAT(mistaken.err, ContainsSubstring("epochs: must be") && !ContainsSubstring("needs a GPU"));
+}
+
 TEST_CASE("a wrong assignment of a drill is refused with its place in the drill's file") {
   const TemporaryFolder folder;
   folder.write("run.yaml", "name: a\n");

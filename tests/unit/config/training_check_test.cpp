@@ -46,8 +46,22 @@ TEST_CASE("where there is no GPU, training refuses the graph lane on whatever de
     CHECK_THAT(to_string(problems[0]), StartsWith("f:1:14: step.lane: graph cannot run with device.kind: auto, since a "
                                                   "CUDA graph needs a GPU: this machine has no NVIDIA GPU"));
   }
-  CHECK(problems_without_gpu("step: {lane: graph}\ndevice: {kind: cuda}\n").empty());  // select_device() refuses it
+  CHECK(problems_without_gpu("step: {lane: graph}\ndevice: {kind: cuda}\n").empty());  // no mistake, but missing_gpu()
   CHECK(problems_without_gpu("step: {lane: replay}\n").empty());
+}
+
+TEST_CASE("a GPU that the run file asks for is missing at its place; auto and cpu ask for none") {
+  const auto missing = [](const std::string& text, const std::vector<std::string>& assignments = {}) {
+    const auto problem = missing_gpu(read_run_config_text(text, "f", assignments));
+    return problem ? to_string(*problem) : "";
+  };
+  CHECK(missing("device: {kind: cuda}\n") ==
+        "f:1:16: device.kind: cuda needs a GPU: this machine has no NVIDIA GPU, or its driver is not loaded; or set "
+        "device.kind: cpu");
+  CHECK_THAT(missing("", {"device.kind=cuda:1"}), StartsWith("--set device.kind=cuda:1: device.kind: cuda:1 needs a"));
+  for (const char* text : {"", "device: {kind: auto}\n", "device: {kind: cpu}\n", "step: {lane: graph}\n"}) {
+    CHECK(missing(text).empty());
+  }
 }
 
 TEST_CASE("training takes other lanes on the CPU, and the graph lane elsewhere; a run file is valid with both") {
