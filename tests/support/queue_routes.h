@@ -1,7 +1,8 @@
 #pragma once
-// The routes of a queue whose loop does not run: no job begins.
+// The routes of a queue whose loop does not run: no job begins. Its jobs may have 8 GiB of memory, and no GPU.
 
 #include <boost/asio/io_context.hpp>
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -23,7 +24,10 @@ struct QueueRoutes {
   jobs::JobStore store{jobs::open_database(folder / "jobs.db")};
   jobs::Sweeps sweeps{store};
   std::vector<jobs::Job> changed;  // what clients hear of
-  jobs::QueueSetup setup{.attempts = {folder / "jobs", "/bin/false", {}, 1 << 20}, .restarts = {}, .scheduler = {}};
+  jobs::QueueSetup setup{
+      .attempts = {folder / "jobs", "/bin/false", {}, 1 << 20},
+      .restarts = {},
+      .scheduler = {.machine = {.memory_bytes = std::int64_t{8} << 30, .gpus = std::vector<std::int64_t>{}}}};
   jobs::Queue queue{loop, store, sweeps, setup, [this](const jobs::Job& job) { changed.push_back(job); }};
   jobs::JobRoutes job_routes{store, queue};
   jobs::EditRoutes edit_routes{store, queue};

@@ -36,10 +36,7 @@ Response SweepRoutes::submit(const Request& request) {
     if (const auto made = store_.find_token(submission->token)) return json_response(base::to_json(*made), 201);
   }
   if (const std::string mistakes = mistakes_in(*submission); !mistakes.empty()) return refusal(400, mistakes);
-  // With the run file as it is: each of its jobs is forecast by itself before it begins.
-  Submission job{.config = submission->run_file, .folder = submission->folder, .runs_dir = submission->runs_dir};
-  job.needs.gpus = submission->gpus;
-  if (const auto admitted = queue_.forecasts().admit(job); !admitted) return refusal(400, admitted.error());
+  if (const auto fit = queue_.forecasts().check_trials(*submission); !fit) return refusal(400, fit.error());
   const auto made = sweeps_.submit(*submission, asked_now(uid_of(request), "submit sweep"));
   queue_.schedule();
   return json_response(base::to_json(made), 201);

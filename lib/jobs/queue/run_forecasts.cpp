@@ -1,13 +1,21 @@
 #include "jobs/queue/run_forecasts.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
+#include <vector>
 
+#include "base/text/joined.h"
 #include "jobs/schedule/admission.h"
 #include "jobs/schedule/run_file.h"
 #include "jobs/schedule/run_inputs.h"
+#include "jobs/sweeps/loaded_sweep.h"
+#include "sweep/run_file.h"
 
 namespace esper::jobs {
 namespace {
+
+constexpr std::size_t kMostTrialsRefused = 20;  // at once
 
 Submission submission_of(const Job& job, const std::string& run_file) {
   Submission submission;
@@ -24,6 +32,19 @@ Job with_forecast_of(const Submission& submission, Job job) {
   return job;
 }
 
+// For each combination of values of kGpuFields the first configuration that has it.
+std::vector<sweep::Configuration> configurations_by_gpus(const LoadedSweep& loaded) {
+  std::set<std::vector<std::string>> known;
+  std::vector<sweep::Configuration> first;
+  for (const auto& configuration : loaded.configurations) {
+    std::vector<std::string> values;
+    for (std::size_t at = 0; at < configuration.size(); ++at)
+      if (std::ranges::count(kGpuFields, loaded.sweep.parameters[at].key) > 0) values.push_back(configuration[at]);
+    if (known.insert(std::move(values)).second) first.push_back(configuration);
+  }
+  return first;
+}
+
 }  // namespace
 
 std::string RunForecasts::run_file_of(const Job& job) const {
@@ -31,10 +52,30 @@ std::string RunForecasts::run_file_of(const Job& job) const {
 }
 
 base::Expected<Submission> RunForecasts::admit(const Submission& submission) const {
-  const config::RunConfig& config = read_run_file(submission.config).config;
+  return admit(submission, read_run_file(submission.config).config);
+}
+
+base::Expected<Submission> RunForecasts::admit(const Submission& submission, const config::RunConfig& config) const {
   const std::string& run_dir = submission.run_dir.empty() ? submission.runs_dir : submission.run_dir;
   return jobs::admit(submission, config, run_inputs(config, submission.folder), observer_.capacity(),
                      observer_.whole_disk(run_dir));
+}
+
+base::Expected<void> RunForecasts::check_trials(const SweepSubmission& submission) const {
+  const LoadedSweep loaded = load_sweep(submission.sweep, submission.run_file);
+  Submission trial{.folder = submission.folder, .runs_dir = submission.runs_dir};
+  trial.needs.gpus = submission.gpus;
+  std::vector<std::string> reasons;
+  for (const auto& configuration : configurations_by_gpus(loaded)) {
+    const auto assignments = sweep::assignments_of(loaded.sweep, configuration);
+    const auto run_file = sweep::read_with(loaded.sweep, assignments);
+    if (!run_file.problems.empty()) continue;  // one that was not checked: its jobs will say so
+    const auto admitted = admit(trial, run_file.config);
+    if (!admitted) reasons.push_back(admitted.error() + " (with " + base::joined(assignments) + ")");
+    if (reasons.size() == kMostTrialsRefused) break;
+  }
+  if (!reasons.empty()) return base::failure(base::joined(reasons, "; "));
+  return {};
 }
 
 base::Expected<std::optional<Job>> RunForecasts::after_change(const Job& job, const JobChange& change) const {

@@ -5,7 +5,9 @@
 #include <string>
 
 #include "base/expected.h"
+#include "config/run_config.h"
 #include "jobs/job/job_change.h"
+#include "jobs/job/sweep_record.h"
 #include "jobs/schedule/observation.h"
 #include "jobs/store/job_store.h"
 #include "jobs/sweeps/stored_sweeps.h"
@@ -20,6 +22,9 @@ class RunForecasts {
   // The submission with its forecast and its GPUs. Its configuration has no mistakes. Fails with the reason where it
   // could never begin here.
   base::Expected<Submission> admit(const Submission& submission) const;
+  // A sweep that has no mistakes. Of its trials with the same kGpuFields the first one stands for all. Fails with each
+  // that could never begin here, and its values.
+  base::Expected<void> check_trials(const SweepSubmission& submission) const;
   // The job with the needs and the forecast that the change gives it; nothing where it needs no new forecast, or is not
   // allowed. Fails where it could never begin again here.
   base::Expected<std::optional<Job>> after_change(const Job& job, const JobChange& change) const;
@@ -32,6 +37,8 @@ class RunForecasts {
   std::string run_file_of(const Job& job) const;
 
  private:
+  base::Expected<Submission> admit(const Submission& submission, const config::RunConfig& config) const;
+
   JobStore& store_;
   StoredSweeps& sweeps_;
   const Observer& observer_;

@@ -1,13 +1,18 @@
 #pragma once
 // What a submission still lacks before it is queued: its GPUs, and the forecast of its run. Pure functions. Any thread.
 
+#include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "base/expected.h"
 #include "config/facts/run_forecast.h"
 #include "jobs/schedule/needs.h"
 
 namespace esper::jobs {
+
+// The fields of a run file by which its job gets GPUs.
+inline constexpr std::array<std::string_view, 2> kGpuFields{"device.kind", "step.lane"};
 
 // The submission with both. Where it says itself how many GPUs it needs, the forecast of their memory is at most what
 // they have. Fails with the reason, for its user, where its device is none that the job has.

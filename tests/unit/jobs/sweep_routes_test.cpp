@@ -1,0 +1,112 @@
+#include "jobs/api/sweep_routes.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <set>
+
+#include "jobs/sweeps/loaded_sweep.h"
+#include "support/queue_routes.h"
+
+namespace esper::test::sweep_routes_test {
+
+using namespace esper;
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+
+namespace {
+
+const std::string kRunFile = "host: {kind: mlp}\n";
+const std::string kNoGpuForGraph = "step.lane: graph needs a GPU, and none is for jobs here";
+
+std::string sweep_of(const std::string& parameters) { return "name: tried\nconfig: run.yaml\n" + parameters; }
+
+struct Routes : QueueRoutes {
+  http::Response submit(const std::string& run_file, const std::string& parameters) {
+    return ask("POST", "/v1/sweeps",
+               {{"sweep", sweep_of(parameters)},
+                {"run_file", run_file},
+                {"folder", folder.path()},
+                {"runs_dir", folder / "runs"}});
+  }
+  void accept(const std::string& run_file, const std::string& parameters) {
+    const auto response = submit(run_file, parameters);
+    CAPTURE(response.body);
+    CHECK(response.status == 201);
+  }
+  // Why it is refused; nothing of it is queued.
+  std::string refusal_of(const std::string& run_file, const std::string& parameters) {
+    const auto response = submit(run_file, parameters);
+    CAPTURE(response.body);
+    REQUIRE(response.status == 400);
+    CHECK(store.list({}).empty());
+    return json::parse(response.body).at("error").get<std::string>();
+  }
+};
+
+// Whether a configuration that is drawn has the graph lane.
+bool draws_graph(const std::string& parameters) {
+  for (const auto& configuration : jobs::load_sweep(sweep_of(parameters), kRunFile).configurations)
+    if (configuration.front() == "graph") return true;
+  return false;
+}
+
+}  // namespace
+
+TEST_CASE("a sweep with a trial that can never have a GPU is refused, with the trial's values") {
+  Routes routes;
+  CHECK(routes.refusal_of(kRunFile, "parameters: {step.lane: [replay, graph]}\n") ==
+        kNoGpuForGraph + "; use step.lane: auto, replay or compiled (with step.lane=graph)");
+  CHECK_THAT(routes.refusal_of(kRunFile, "parameters: {epochs: [2, 3], device.kind: [cpu, cuda]}\n"),
+             ContainsSubstring("GPUs: it needs 1, and 0 are for jobs here (with epochs=2, device.kind=\"cuda\")"));
+  CHECK_THAT(routes.refusal_of(kRunFile + "device: {kind: cuda}\n", "parameters: {epochs: [2, 3]}\n"),
+             ContainsSubstring("GPUs: it needs 1, and 0 are for jobs here (with epochs=2)"));
+}
+
+TEST_CASE("all trials that can never begin are listed, of those with the same device and lane one") {
+  Routes routes;
+  const std::string refused = routes.refusal_of(
+      kRunFile, "parameters: {device.kind: [auto, cuda], step.lane: [graph, replay], epochs: [2, 3]}\n");
+  CHECK_THAT(refused, ContainsSubstring(kNoGpuForGraph) &&
+                          ContainsSubstring("(with device.kind=\"auto\", step.lane=graph, epochs=2)") &&
+                          ContainsSubstring("(with device.kind=\"cuda\", step.lane=graph, epochs=2)") &&
+                          ContainsSubstring("(with device.kind=\"cuda\", step.lane=replay, epochs=2)"));
+  CHECK_THAT(refused, !ContainsSubstring("\"auto\", step.lane=replay") && !ContainsSubstring("epochs=3"));
+}
+
+TEST_CASE("a trial that can never begin is found behind any number of others") {
+  Routes routes;
+  std::string epochs = "1";
+  for (int i = 2; i <= 200; ++i) epochs += ", " + std::to_string(i);
+  CHECK_THAT(routes.refusal_of(kRunFile, "parameters: {step.lane: [replay, graph], epochs: [" + epochs + "]}\n"),
+             ContainsSubstring("(with step.lane=graph, epochs=1)"));
+}
+
+TEST_CASE("of a sweep that draws, those trials count that are drawn") {
+  std::set<bool> tried;
+  for (int seed = 1; seed <= 20; ++seed) {
+    Routes routes;
+    const std::string parameters = "method: random\nsamples: 1\nseed: " + std::to_string(seed) +
+                                   "\nparameters: {step.lane: [replay, graph], epochs: {min: 1, max: 1000}}\n";
+    CAPTURE(seed);
+    const bool is_refused = draws_graph(parameters);
+    CHECK(routes.submit(kRunFile, parameters).status == (is_refused ? 400 : 201));
+    tried.insert(is_refused);
+  }
+  CHECK(tried.size() == 2);
+}
+
+TEST_CASE("what only the run file would need, and no trial does, refuses no sweep") {
+  Routes routes;
+  routes.accept(kRunFile + "step: {lane: graph}\n", "parameters: {step.lane: [replay, eager]}\n");
+  routes.accept(kRunFile + "device: {kind: cuda}\n", "parameters: {device.kind: [cpu]}\n");
+  routes.accept("host: {kind: mlp, hidden: [32768, 32768]}\n", "parameters: {host.hidden: [[8], [16]]}\n");
+}
+
+TEST_CASE("a sweep whose trials need more memory than there is is refused, however little its run file needs") {
+  Routes routes;
+  CHECK_THAT(routes.refusal_of(kRunFile, "parameters: {host.hidden: [[32768, 32768]]}\n"),
+             ContainsSubstring("memory: the run is forecast to take") &&
+                 ContainsSubstring("(with host.hidden=[32768, 32768])"));
+}
+
+}  // namespace esper::test::sweep_routes_test
