@@ -108,14 +108,10 @@ class Attachment {
     auto progress = std::make_shared<leyline::Progress>();
     const auto loaded =
         config::read_run_config_text(ask_daemon_text(options_.address, job_target(options_.job, "config")), "run file");
-    if (loaded.problems.empty()) {
-      progress->epochs = static_cast<std::uint32_t>(loaded.config.epochs);
-      if (!loaded.config.telemetry.jsonl)
-        say(fmt::format("job {} writes no telemetry: esper logs -f {} shows what it prints", options_.job,
-                        options_.job));
-    }
-    const auto run = run_of_job(job_);
-    if (run) progress->epochs = static_cast<std::uint32_t>(run->planned_epochs.value_or(0));
+    const bool is_known = loaded.problems.empty();
+    if (is_known && !loaded.config.telemetry.jsonl)
+      say(fmt::format("job {} writes no telemetry: esper logs -f {} shows what it prints", options_.job, options_.job));
+    progress->epochs = static_cast<std::uint32_t>(planned_epochs_of(job_, is_known ? loaded.config.epochs : 0));
     return progress;
   }
 
