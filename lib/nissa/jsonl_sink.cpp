@@ -88,7 +88,7 @@ void JsonlSink::begin_file_if_full(std::size_t next_bytes) {
 
 void JsonlSink::report_event(leyline::TelemetryEvent event) {
   leyline::TelemetryPacket packet;
-  packet.packet_id = "nissa-dropped";
+  packet.packet_id = "nissa-telemetry-files";
   packet.timestamp = base::rfc3339(base::Clock().wall());
   packet.source_subsystem = "nissa";
   packet.events.push_back(std::move(event));
@@ -98,12 +98,13 @@ void JsonlSink::report_event(leyline::TelemetryEvent event) {
 }
 
 void JsonlSink::report_undeleted(std::error_code failure) {
-  const bool is_known = std::exchange(deletion_fails_, static_cast<bool>(failure));
-  if (!failure || is_known) return;
-  report_event(
-      leyline::event("nissa.telemetry_undeleted"_event, leyline::Level::kWarning, {{"reason", failure.message()}}));
+  if (!failure) deletion_fails_ = false;
+  if (!failure || deletion_fails_) return;
   log::warning("the oldest telemetry of " + path_.string() +
                " cannot be deleted, and may exceed telemetry.limit_mb: " + failure.message());
+  report_event(
+      leyline::event("nissa.telemetry_undeleted"_event, leyline::Level::kWarning, {{"reason", failure.message()}}));
+  deletion_fails_ = true;  // not where the event could not be written
 }
 
 void JsonlSink::report_dropped(const TelemetryDropped& dropped) {

@@ -1,14 +1,18 @@
 // Telemetry in several files: no packet is lost or doubled where a new one begins; the oldest go where a limit says so.
 #include "nissa/telemetry_files.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <thread>
 
 #include "leyline/telemetry/telemetry.h"
@@ -41,6 +45,54 @@ Ids numbers(int count, int from = 0) {
   for (int i = from; i < count; ++i) ids.push_back(std::to_string(i));
   return ids;
 }
+
+constexpr const char* kCannotBeDeleted = "cannot be deleted, and may exceed telemetry.limit_mb";
+
+std::size_t count_in(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+// The soft limit, which can be raised again.
+void set_most_file_bytes(rlim_t bytes) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(1);
+  limit.rlim_cur = std::min(bytes, limit.rlim_max);
+  if (setrlimit(RLIMIT_FSIZE, &limit) != 0) _exit(1);
+}
+
+// Where everyone deletes their own files alone, with an earlier file of root.
+struct FolderOfAnother {
+  TemporaryFolder folder;
+  const fs::path path = folder / "telemetry.jsonl", first = folder / "telemetry-000001.jsonl";
+
+  FolderOfAnother() {
+    std::ofstream(first) << "{}\n";
+    REQUIRE(::chmod(folder.path().c_str(), 01777) == 0);
+  }
+  // In a process of another user.
+  template <class Act>
+  test::ChildEnd as_its_guest(const Act& act) const {
+    constexpr uid_t kNobody = 65534;
+    constexpr int kNotTried = 77;
+    const auto end = test::end_of_child([&] {
+      if (::setuid(kNobody) != 0 || ::access(folder.path().c_str(), W_OK) != 0) _exit(kNotTried);
+      act();
+    });
+    if (WIFEXITED(end.status) && WEXITSTATUS(end.status) == kNotTried)
+      SKIP("the folder is out of another user's reach");
+    REQUIRE(end.status == 0);
+    return end;
+  }
+  std::size_t count_events(const std::string& name) const {
+    std::size_t count = 0;
+    history::read_jsonl(path, [&](const nlohmann::json& packet) {
+      for (const auto& event : packet.value("events", nlohmann::json::array())) count += event["description"] == name;
+    });
+    return count;
+  }
+};
 
 }  // namespace
 
@@ -127,7 +179,7 @@ TEST_CASE("the oldest files are deleted beyond the limit, which is reported, and
       files += std::stoull(event["attributes"]["files"].get<std::string>());
       bytes += std::stoull(event["attributes"]["bytes"].get<std::string>());
     }
-    if (packet.at("packet_id") != "nissa-dropped") ids.push_back(packet.at("packet_id"));
+    if (packet.at("packet_id") != "nissa-telemetry-files") ids.push_back(packet.at("packet_id"));
   });
   REQUIRE(!ids.empty());
   CHECK(ids == numbers(60, std::stoi(ids.front())));
@@ -137,29 +189,39 @@ TEST_CASE("the oldest files are deleted beyond the limit, which is reported, and
   CHECK(gaps_of(report)[0].find("telemetry.limit_mb") != std::string::npos);
 }
 
-// A file of another user in a folder where everyone deletes their own alone.
 TEST_CASE("earlier files that cannot be deleted stay, which is reported once") {
   if (::geteuid() != 0) SKIP("only root can become another user");
-  const TemporaryFolder folder;
-  const fs::path path = folder / "telemetry.jsonl", first = folder / "telemetry-000001.jsonl";
-  std::ofstream(first) << "{}\n";
-  REQUIRE(::chmod(folder.path().c_str(), 01777) == 0);
-  constexpr uid_t kNobody = 65534;
-  constexpr int kNotTried = 77;
-  const auto end = test::end_of_child([&] {
-    if (::setuid(kNobody) != 0 || ::access(folder.path().c_str(), W_OK) != 0) _exit(kNotTried);
-    auto sink = sink_of(path, {1, 2});
+  const FolderOfAnother folder;
+  const auto end = folder.as_its_guest([&] {
+    auto sink = sink_of(folder.path, {1, 2});
     for (const auto* name : {"0", "1", "2"}) sink.emit(packet_named(name));
   });
-  if (WIFEXITED(end.status) && WEXITSTATUS(end.status) == kNotTried) SKIP("the folder is out of another user's reach");
-  REQUIRE(end.status == 0);
-  CHECK(fs::exists(first));
-  std::vector<std::string> events;
-  history::read_jsonl(path, [&](const nlohmann::json& packet) {
-    for (const auto& event : packet.value("events", nlohmann::json::array())) events.push_back(event["description"]);
+  CHECK(fs::exists(folder.first));
+  CHECK(folder.count_events("nissa.telemetry_undeleted") == 1);
+  CHECK(folder.count_events("nissa.telemetry_dropped") == 1);
+  CHECK(count_in(end.text, kCannotBeDeleted) == 1);
+}
+
+TEST_CASE("that earlier files cannot be deleted is reported again where the event had no room, and logged each time") {
+  if (::geteuid() != 0) SKIP("only root can become another user");
+  const FolderOfAnother folder;
+  const auto end = folder.as_its_guest([&] {
+    auto sink = sink_of(folder.path, {1, 2});
+    sink.emit(packet_named("0"));
+    std::signal(SIGXFSZ, SIG_IGN);
+    set_most_file_bytes(10);
+    bool is_lost = false;
+    try {
+      sink.emit(packet_named("1"));
+    } catch (const std::system_error&) {
+      is_lost = true;
+    }
+    set_most_file_bytes(RLIM_INFINITY);
+    sink.emit(packet_named("2"));
+    if (!is_lost) _exit(1);
   });
-  CHECK(std::ranges::count(events, "nissa.telemetry_undeleted") == 1);
-  CHECK(std::ranges::count(events, "nissa.telemetry_dropped") == 1);
+  CHECK(folder.count_events("nissa.telemetry_undeleted") == 1);
+  CHECK(count_in(end.text, kCannotBeDeleted) == 2);
 }
 
 TEST_CASE("with the smallest limit that is permitted the file just filled stays") {
