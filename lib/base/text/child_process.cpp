@@ -112,6 +112,12 @@ int problem_of(int pipe, Duration timeout) {
   }
 }
 
+// Of the process behind the handle. Without one, as on a kernel older than 5.3, for a moment.
+void sleep_until_end(const Descriptor& handle, std::int64_t most_ms) {
+  pollfd end{handle.number(), POLLIN, 0};  // poll() ignores -1
+  ::poll(&end, 1, static_cast<int>(std::min<std::int64_t>(most_ms, handle.is_open() ? 60'000 : 1)));
+}
+
 }  // namespace
 
 pid_t start_child(const ChildPlan& plan) {
@@ -156,12 +162,14 @@ pid_t start_child(const ChildPlan& plan) {
 std::optional<int> await_child(pid_t child, Duration timeout) {
   const Clock clock;
   const auto deadline = clock.now() + timeout;
-  for (auto pause = std::chrono::microseconds(100);; pause = std::min(2 * pause, std::chrono::microseconds(10'000))) {
+  const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  while (true) {
     int status = 0;
     const pid_t ended = ::waitpid(child, &status, WNOHANG);
     if (ended == child) return status;
-    if ((ended < 0 && errno != EINTR) || clock.now() >= deadline) return std::nullopt;
-    clock.sleep(pause);
+    const auto left_ms = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.now()).count();
+    if ((ended < 0 && errno != EINTR) || left_ms <= 0) return std::nullopt;
+    sleep_until_end(handle, left_ms);
   }
 }
 

@@ -37,7 +37,8 @@ struct ChildPlan {
 // Throws std::system_error with the reason where the program cannot be started; ETIMEDOUT where it does not in time.
 pid_t start_child(const ChildPlan& plan);
 
-// How a child ended, as waitpid(2) has it; nothing: it is still there after `timeout`, or was waited for before.
+// How a child ended, as waitpid(2) has it, at once when it ends; nothing: it is still there after `timeout`, or was
+// waited for before.
 std::optional<int> await_child(pid_t child, Duration timeout);
 
 }  // namespace esper::base

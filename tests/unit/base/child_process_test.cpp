@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,13 @@ namespace esper::base::child_process_test {
 namespace {
 
 using test::kPatience;
+
+// How often it has waited so far.
+long sleeps_of_this_thread() {
+  rusage usage{};
+  REQUIRE(::getrusage(RUSAGE_THREAD, &usage) == 0);
+  return usage.ru_nvcsw;
+}
 
 // A shell with a channel as its output.
 struct Shell {
@@ -119,6 +127,13 @@ TEST_CASE("how a child ended is waited for until a deadline") {
   REQUIRE(status);
   CHECK(WTERMSIG(*status) == SIGTERM);
   CHECK_FALSE(await_child(child, kPatience));  // there is no such child any more
+}
+
+TEST_CASE("who waits for a child's end sleeps until then") {
+  const pid_t child = start_child({.command = {"sleep", "0.5"}, .files = {}});
+  const auto before = sleeps_of_this_thread();
+  REQUIRE(await_child(child, kPatience));
+  CHECK(sleeps_of_this_thread() - before < 10);
 }
 
 TEST_CASE("a child ends with the thread that started it") {
