@@ -107,7 +107,9 @@ void RunPolicy::restore_policy(const std::string& state) {
 }
 
 void RunPolicy::restore_shadows(const json& states) {
+  const bool are_damaged = !states.is_null() && !states.is_object();
   for (const auto& [kind, shadow] : shadows_) {
+    if (are_damaged) unread_shadows_.push_back({kind, "the saved shadows are no object"});
     const json& own = base::member(states, kind);
     if (own.is_null()) continue;
     if (!own.is_string()) {

@@ -232,4 +232,18 @@ TEST_CASE("a shadow whose state cannot be read begins anew, and is named until t
   CHECK(policy.unread_shadows().empty());
 }
 
+TEST_CASE("where the saved shadows are no object, each shadow begins anew and is named") {
+  RunPolicy policy(culler());
+  policy.add_shadow("none", culler());
+  policy.add_shadow("random", culler());
+  for (const std::string shadows : {"7", "[]", R"("none")"}) {
+    policy.restore(R"({"epoch":3,"shadows":)" + shadows + "}");
+    REQUIRE(policy.unread_shadows().size() == 2);
+    CHECK(policy.unread_shadows()[0].kind == "none");
+    CHECK(policy.unread_shadows()[1].kind == "random");
+    CHECK(policy.unread_shadows()[1].reason == "the saved shadows are no object");
+    CHECK(policy.state() == R"({"epoch":3,"shadows":{"none":"{}","random":"{}"}})");
+  }
+}
+
 }  // namespace esper::tamiyo::run_policy_test
