@@ -2,6 +2,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
 
 namespace esper::test::delayed_call_test {
 
@@ -33,6 +36,32 @@ TEST_CASE("a function that is cancelled is not called, and does not keep the loo
   call.cancel();
   loop.run();
   CHECK(calls == 0);
+}
+
+TEST_CASE("a function whose time has come is not called where it is cancelled, put off or destroyed just before") {
+  boost::asio::io_context loop;
+  int calls = 0, wanted = 0;
+  auto call = std::make_unique<jobs::DelayedCall>(loop, 5ms, [&] { ++calls; });
+  std::function<void()> act;
+  SECTION("cancelled") {
+    act = [&] { call->cancel(); };
+  }
+  SECTION("put off") {
+    act = [&] { call->start(); };
+    wanted = 1;
+  }
+  SECTION("destroyed") {
+    act = [&] { call.reset(); };
+  }
+  jobs::DelayedCall before(loop, 5ms, [&] {
+    act();
+    CHECK(calls == 0);
+  });
+  before.start();
+  call->start();
+  std::this_thread::sleep_for(20ms);  // the handlers of both are queued at once
+  loop.run();
+  CHECK(calls == wanted);
 }
 
 }  // namespace esper::test::delayed_call_test
