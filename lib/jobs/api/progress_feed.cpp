@@ -15,23 +15,29 @@ constexpr auto kBetweenLooks = std::chrono::seconds(1);
 
 }  // namespace
 
+ProgressFeed::ProgressFeed(boost::asio::io_context& loop, JobStore& store, ProgressReader& reader, Listeners listeners)
+    : store_(store),
+      reader_(reader),
+      listeners_(std::move(listeners)),
+      next_look_(loop, kBetweenLooks, [this] { go_on(); }) {}
+
 void ProgressFeed::changed(const Job& job) {
   if (is_active(job.state) && listeners_.any()) wake();
 }
 
 void ProgressFeed::wake() {
-  if (std::exchange(is_awake_, true)) return;
-  timer_.expires_after(kBetweenLooks);
-  timer_.async_wait([this](const boost::system::error_code& error) {
-    is_awake_ = false;
-    if (error || !listeners_.any()) return;
-    try {
-      if (!look()) return;
-    } catch (const base::Error& failed) {
-      nissa::log::warning(std::string("progress cannot be read: ") + failed.what());
-    }
-    wake();
-  });
+  if (!std::exchange(is_awake_, true)) next_look_.start();
+}
+
+void ProgressFeed::go_on() {
+  is_awake_ = false;
+  if (!listeners_.any()) return;
+  try {
+    if (!look()) return;
+  } catch (const base::Error& failed) {
+    nissa::log::warning(std::string("progress cannot be read: ") + failed.what());
+  }
+  wake();
 }
 
 bool ProgressFeed::look() {

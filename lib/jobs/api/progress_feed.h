@@ -3,11 +3,11 @@
 // and publishes what changed. Without listeners, or without running jobs, there is no timer. On the loop's thread.
 
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <map>
 
 #include "jobs/progress/progress_reader.h"
+#include "jobs/queue/delayed_call.h"
 #include "jobs/store/job_store.h"
 
 namespace esper::jobs {
@@ -18,8 +18,7 @@ class ProgressFeed {
     std::function<bool()> any;                     // whether anyone listens
     std::function<void(const Progress&)> publish;  // the epochs since the job's last event
   };
-  ProgressFeed(boost::asio::io_context& loop, JobStore& store, ProgressReader& reader, Listeners listeners)
-      : store_(store), reader_(reader), listeners_(std::move(listeners)), timer_(loop) {}
+  ProgressFeed(boost::asio::io_context& loop, JobStore& store, ProgressReader& reader, Listeners listeners);
 
   // Someone is about to listen.
   void wake();
@@ -27,6 +26,7 @@ class ProgressFeed {
   void changed(const Job& job);
 
  private:
+  void go_on();
   // Whether any job runs.
   bool look();
   void look_at(const Job& job);
@@ -34,7 +34,7 @@ class ProgressFeed {
   JobStore& store_;
   ProgressReader& reader_;
   const Listeners listeners_;
-  boost::asio::steady_timer timer_;
+  DelayedCall next_look_;
   bool is_awake_ = false;
   std::map<JobId, ProgressMark> published_;  // of the running jobs
 };
