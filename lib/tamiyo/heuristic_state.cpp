@@ -42,11 +42,11 @@ HeuristicState read_heuristic(const json& saved) {
   state.accuracies = saved.value("accuracies", state.accuracies);
   state.calm_epochs = base::whole_at<std::uint32_t>(saved, "calm_epochs");
   state.host_stable = saved.at("host_stable").get<bool>();
-  state.last_prune_epoch = optional_of<std::uint32_t>(saved.at("last_prune_epoch"));
+  state.last_prune_epoch = optional_of<std::uint32_t>(saved.at("last_prune_epoch"), "last_prune_epoch");
   state.germinations = base::whole_at<std::uint32_t>(saved, "germinations");
   state.penalties = saved.at("penalties").get<std::map<std::string, double>>();
   for (const auto& [slot, count] : saved.at("prunes").get_ref<const json::object_t&>()) {
-    state.prunes[slot] = base::whole_of<std::uint32_t>(count);
+    state.prunes[slot] = base::whole_of<std::uint32_t>(count, "prunes." + slot);
   }
   return state;
 }

@@ -191,7 +191,7 @@ void fail_saved_topology(const std::string& where, const std::string& what) {
 json optional_number(std::optional<double> value) { return value ? json(*value) : json(nullptr); }
 
 Stage stage_from_json(const json& saved, const std::string& slot) {
-  const int stage = base::whole_of<int>(saved);
+  const int stage = base::whole_of<int>(saved, "stage");
   if (stage < static_cast<int>(Stage::kDormant) || stage > static_cast<int>(Stage::kTerminated)) {
     fail_saved_topology(slot, fmt::format("there is no stage {}", stage));
   }

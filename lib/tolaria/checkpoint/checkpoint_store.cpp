@@ -71,7 +71,7 @@ std::string best_path_in(FileSystem& files, const std::string& folder, const std
 // As progress.safety has it; none: -1.
 std::int64_t good_step_of(const CheckpointImage& image) {
   const json::json_pointer place("/progress/safety/good_step");
-  return image.run.contains(place) ? base::whole_of<std::int64_t>(image.run.at(place)) : -1;
+  return image.run.contains(place) ? base::whole_of<std::int64_t>(image.run.at(place), place.back()) : -1;
 }
 
 }  // namespace

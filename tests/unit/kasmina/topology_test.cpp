@@ -1,6 +1,7 @@
 #include "kasmina/slot/topology.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -123,6 +124,12 @@ TEST_CASE("a topology that does not fit is refused as a whole") {
     bad[json::json_pointer(path)] = value;
     refuses(bad);
   }
+}
+
+TEST_CASE("a stage that is no whole number is reported with its field") {
+  const json slot = {{"id", "r0c0"}, {"stage", 1.5}, {"seed", nullptr}};
+  const json saved = {{"seeds_born", 0}, {"slots", json::array({slot})}};
+  CHECK_THROWS_WITH(topology_of(saved), Catch::Matchers::ContainsSubstring("stage: 1.5 is no whole number"));
 }
 
 }  // namespace

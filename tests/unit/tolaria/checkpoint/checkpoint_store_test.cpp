@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 #include <new>
 
@@ -156,6 +157,15 @@ TEST_CASE("records with fields of another type name no best checkpoint, and do n
   CHECK(best_checkpoint(files, kFolder, kJournal) == "epoch-0001-step-000000010");
   journal.append(R"({"what":"checkpoint","best":true,"name":5})");
   CHECK(best_checkpoint(files, kFolder, kJournal).empty());
+}
+
+TEST_CASE("a good step that is no whole number is reported with its field") {
+  FaultyFileSystem files;
+  auto store = open_store(files, keeping(2, false));
+  auto image = small_image(1);
+  image.run[nlohmann::json::json_pointer("/progress/safety/good_step")] = 1.5;
+  CHECK_THROWS_WITH(store.publish(image, Rank::kOrdinary),
+                    Catch::Matchers::ContainsSubstring("good_step: 1.5 is no whole number"));
 }
 
 TEST_CASE("a state from within the epoch after the best one is not the best") {
