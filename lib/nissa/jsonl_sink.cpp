@@ -91,6 +91,7 @@ void JsonlSink::report_event(leyline::TelemetryEvent event) {
   packet.packet_id = "nissa-telemetry-files";
   packet.timestamp = base::rfc3339(base::Clock().wall());
   packet.source_subsystem = "nissa";
+  packet.level = event.level;
   packet.events.push_back(std::move(event));
   std::string line;
   append_json_line(packet, line);

@@ -167,6 +167,7 @@ TEST_CASE("the oldest files are deleted beyond the limit, which is reported, and
   const auto report = history::read_jsonl(path, [&](const nlohmann::json& packet) {
     for (const auto& event : packet.at("events")) {
       if (event.at("description") != "nissa.telemetry_dropped") continue;
+      CHECK(packet.at("level") == event.at("level"));
       files += std::stoull(event["attributes"]["files"].get<std::string>());
       bytes += std::stoull(event["attributes"]["bytes"].get<std::string>());
     }
