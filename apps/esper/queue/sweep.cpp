@@ -2,11 +2,13 @@
 #include <fmt/core.h>
 
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text/text_file.h"
 #include "config/yaml/yaml_document.h"
 #include "esper/front.h"
+#include "esper/queue/byte_size.h"
 #include "esper/queue/daemon_answer.h"
 #include "esper/queue/daemon_client.h"
 #include "esper/queue/sweep_text.h"
@@ -29,6 +31,7 @@ struct SweepOptions {
   DaemonAddress address;
   std::string file;
   jobs::SweepSubmission submission;
+  std::optional<std::string> memory;
   bool dry_run = false, no_daemon_start = false;
   std::int64_t sweep = 0;
   std::string best;  // file to write; "-": standard output
@@ -50,6 +53,7 @@ int submit_sweep(SweepOptions options) {
                 "choose a sweep file: esper sweep FILE; or esper sweep list, show, cancel or resume");
   jobs::SweepSubmission& submission = options.submission;
   const sweep::Sweep sweep = checked_sweep(options.file, submission.sweep);
+  if (options.memory) submission.memory_bytes = bytes_in("--memory", *options.memory);
   if (options.dry_run) {
     options.address.json ? print_json(sweep_preview_json(sweep)) : print(sweep_preview(sweep));
     return 0;
@@ -160,6 +164,10 @@ void add_submission_options(CLI::App& command, const Shared& options) {
                   "How many GPUs each job gets; default: by device.kind, as for esper submit")
       ->type_name("N")
       ->check(CLI::Range(0, 64));
+  command
+      .add_option("--memory", options->memory,
+                  "Memory that must be left for each job, like 4GiB; default: what its run is forecast to take")
+      ->type_name("SIZE");
   command.add_flag("--hold", submission.hold, "Begin no job until `esper sweep resume`");
   command.add_flag("--dry-run", options->dry_run, "Print the configurations, and queue nothing");
   command.add_flag("--no-daemon-start", options->no_daemon_start, "Fail where no daemon runs, rather than start one");

@@ -115,6 +115,7 @@ std::string mistakes_in(const SweepSubmission& submission) {
   if (!is_absolute_path(submission.runs_dir)) mistakes.push_back("runs_dir: needs an absolute path");
   if (submission.gpus < kGpusByDevice)
     mistakes.push_back("gpus: may not be below -1, which is by the run file's device");
+  if (submission.memory_bytes < 0) mistakes.push_back("memory_bytes: may not be below 0");
   const auto read = sweep::read_stored_sweep({submission.sweep, submission.run_file}, kMostChecked);
   for (const auto& problem : read.problems) mistakes.push_back(base::to_string(problem));
   return base::joined(mistakes, "; ");

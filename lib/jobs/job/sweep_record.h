@@ -36,17 +36,23 @@ struct SweepSubmission {
   std::string folder{};    // absolute: relative paths in the run file begin here
   std::string runs_dir{};  // absolute: the daemon makes a folder for the sweep's runs in it
   std::int64_t priority = 0;
-  std::int64_t gpus = 0;  // of each job
+  std::int64_t gpus = 0;          // of each job
+  std::int64_t memory_bytes = 0;  // of each job; 0: what its run is forecast to take
   bool hold = false;
   std::string token{};  // as Submission::token
 };
 constexpr auto json_members(const SweepSubmission*) {
   using base::json_member;
   using S = SweepSubmission;
-  return std::tuple{json_member("sweep", &S::sweep),       json_member("run_file", &S::run_file),
-                    json_member("folder", &S::folder),     json_member("runs_dir", &S::runs_dir),
-                    json_member("priority", &S::priority), json_member("gpus", &S::gpus),
-                    json_member("hold", &S::hold),         json_member("token", &S::token)};
+  return std::tuple{json_member("sweep", &S::sweep),
+                    json_member("run_file", &S::run_file),
+                    json_member("folder", &S::folder),
+                    json_member("runs_dir", &S::runs_dir),
+                    json_member("priority", &S::priority),
+                    json_member("gpus", &S::gpus),
+                    json_member("memory_bytes", &S::memory_bytes),
+                    json_member("hold", &S::hold),
+                    json_member("token", &S::token)};
 }
 
 // Times as in Job.

@@ -65,6 +65,7 @@ base::Expected<void> RunForecasts::check_trials(const SweepSubmission& submissio
   const LoadedSweep loaded = load_sweep(submission.sweep, submission.run_file);
   Submission trial{.folder = submission.folder, .runs_dir = submission.runs_dir};
   trial.needs.gpus = submission.gpus;
+  trial.needs.memory_bytes = submission.memory_bytes;
   std::vector<std::string> reasons;
   for (const auto& configuration : configurations_by_gpus(loaded)) {
     const auto assignments = sweep::assignments_of(loaded.sweep, configuration);

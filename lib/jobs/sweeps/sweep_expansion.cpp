@@ -44,6 +44,7 @@ std::vector<JobId> insert_jobs(JobStore& jobs, const SweepRecord& record, const 
   Submission job{.folder = record.folder, .priority = submission.priority, .hold = true, .sweep = record.id};
   job.epochs = epochs_of_rung(sweep, 0);
   job.needs.gpus = submission.gpus;
+  job.needs.memory_bytes = submission.memory_bytes;
   TrialStore trials(jobs.database());
   std::vector<JobId> ids;
   for (std::size_t at = 0; at < loaded.configurations.size(); ++at) {

@@ -15,27 +15,29 @@ using nlohmann::json;
 
 namespace {
 
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 const std::string kRunFile = "host: {kind: mlp}\n";
 const std::string kNoGpuForGraph = "step.lane: graph needs a GPU, and none is for jobs here";
 
 std::string sweep_of(const std::string& parameters) { return "name: tried\nconfig: run.yaml\n" + parameters; }
 
 struct Routes : QueueRoutes {
-  http::Response submit(const std::string& run_file, const std::string& parameters) {
+  http::Response submit(const std::string& run_file, const std::string& parameters, std::int64_t memory_bytes = 0) {
     return ask("POST", "/v1/sweeps",
                {{"sweep", sweep_of(parameters)},
                 {"run_file", run_file},
                 {"folder", folder.path()},
-                {"runs_dir", folder / "runs"}});
+                {"runs_dir", folder / "runs"},
+                {"memory_bytes", memory_bytes}});
   }
-  void accept(const std::string& run_file, const std::string& parameters) {
-    const auto response = submit(run_file, parameters);
+  void accept(const std::string& run_file, const std::string& parameters, std::int64_t memory_bytes = 0) {
+    const auto response = submit(run_file, parameters, memory_bytes);
     CAPTURE(response.body);
     CHECK(response.status == 201);
   }
   // Why it is refused; nothing of it is queued.
-  std::string refusal_of(const std::string& run_file, const std::string& parameters) {
-    const auto response = submit(run_file, parameters);
+  std::string refusal_of(const std::string& run_file, const std::string& parameters, std::int64_t memory_bytes = 0) {
+    const auto response = submit(run_file, parameters, memory_bytes);
     CAPTURE(response.body);
     REQUIRE(response.status == 400);
     CHECK(store.list({}).empty());
@@ -107,6 +109,18 @@ TEST_CASE("a sweep whose trials need more memory than there is is refused, howev
   CHECK_THAT(routes.refusal_of(kRunFile, "parameters: {host.hidden: [[32768, 32768]]}\n"),
              ContainsSubstring("memory: the run is forecast to take") &&
                  ContainsSubstring("(with host.hidden=[32768, 32768])"));
+}
+
+TEST_CASE("a sweep may declare what memory each of its jobs needs, where its forecast is wrong") {
+  Routes routes;
+  const std::string trials = "parameters: {data.batch_size: [1000000, 32]}\n";
+  CHECK_THAT(routes.refusal_of(kRunFile, trials), ContainsSubstring("say so with --memory"));
+  CHECK_THAT(routes.refusal_of(kRunFile, trials, 9 * kGiB), ContainsSubstring("--memory declares 9.0 GiB"));
+  CHECK_THAT(routes.refusal_of(kRunFile, trials, -1), ContainsSubstring("memory_bytes: may not be below 0"));
+  routes.accept(kRunFile, trials, 4 * kGiB);
+  const auto jobs = routes.store.list({});
+  CHECK(jobs.size() == 2);
+  for (const auto& job : jobs) CHECK(job.needs.memory_bytes == 4 * kGiB);
 }
 
 }  // namespace esper::test::sweep_routes_test
