@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "base/quantity.h"
 #include "lanes/shape/lane_failures.h"
@@ -21,6 +22,8 @@ class LaneExecutor {
   void run_in(const Lane& lane, std::span<const step::Microbatch> microbatches);
   // In eager where there is none.
   void run_incumbent(const std::optional<Lane>& incumbent, std::span<const step::Microbatch> microbatches);
+  // Of a compiled program in whose comparison an error came that CUDA reports late.
+  base::Error failed_step(const Lane& lane, const std::string& reason) { return failures_.failed_step(lane, reason); }
   // The time that `step` takes alone, on a GPU too, where what was queued before is waited for.
   base::Duration time(const std::function<void()>& step) const;
 

@@ -7,8 +7,9 @@
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/text/rounding.h"
+#include "device/asynchronous_error.h"
+#include "lanes/lane/failure_text.h"
 #include "lanes/lane/step_external_tensors.h"
-#include "lanes/shape/step_comparison.h"
 #include "program/recorder.h"
 
 namespace esper::lanes {
@@ -110,10 +111,20 @@ StepOutcome ShapeMachine::run(StepShape& shape, Batch microbatches, StepPlace pl
   return outcome;
 }
 
+// An error that CUDA reports late ends the run at whatever is done next, so where the lane is a compiled program the
+// text says how to go on without it.
+CheckResult ShapeMachine::compare(Lane& lane, int& near_misses, Batch microbatches) {
+  try {
+    return compare_with_eager(context_, lane, near_misses, microbatches, [&] { executor_.run_eager(microbatches); });
+  } catch (const std::exception& error) {
+    if (lane.key().empty() || !device::is_asynchronous_error(error.what())) throw;
+    throw executor_.failed_step(lane, describe(error));
+  }
+}
+
 StepOutcome ShapeMachine::check(StepShape& shape, Batch microbatches, StepPlace place) {
   auto& [candidate, near_misses] = std::get<Checking>(shape.state);
-  CheckResult result =
-      compare_with_eager(context_, candidate, near_misses, microbatches, [&] { executor_.run_eager(microbatches); });
+  CheckResult result = compare(candidate, near_misses, microbatches);
   if (result.verdict == CheckResult::Verdict::kUndecided) return {.from = StateId::kChecking};
   record_agreement(shape, candidate, result);
   if (result.verdict == CheckResult::Verdict::kRejected) {

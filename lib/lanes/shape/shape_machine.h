@@ -8,6 +8,7 @@
 
 #include "lanes/shape/check_schedule.h"
 #include "lanes/shape/lane_executor.h"
+#include "lanes/shape/step_comparison.h"
 #include "lanes/shape/step_shape.h"
 
 namespace esper::lanes {
@@ -62,6 +63,7 @@ class ShapeMachine {
   StepOutcome warm_up(StepShape& shape, Batch microbatches);
   StepOutcome record(StepShape& shape, Batch microbatches);
   StepOutcome run(StepShape& shape, Batch microbatches, StepPlace place);
+  CheckResult compare(Lane& lane, int& near_misses, Batch microbatches);
   StepOutcome check(StepShape& shape, Batch microbatches, StepPlace place);
   StepOutcome recheck(StepShape& shape, Batch microbatches, StepPlace place);
   StepOutcome try_out(StepShape& shape, Batch microbatches);

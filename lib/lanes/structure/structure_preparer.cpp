@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text/rounding.h"
+#include "device/asynchronous_error.h"
 #include "device/facts.h"
 #include "device/out_of_memory.h"
 #include "device/rng.h"
@@ -76,8 +77,10 @@ bool StructurePreparer::is_on() const {
   return context_.config.compile.ahead > 0 && context_.config.lane != LaneId::kEager && services_.build != nullptr;
 }
 
-// The run continues without what does not fit into memory.
+// Of the exception that is being handled. The run continues without what does not fit into memory. It ends where the
+// GPU is lost: whatever it tries next fails, and does not say why.
 bool StructurePreparer::gives_up_for(const std::exception& error) {
+  if (device::is_asynchronous_error(error.what())) throw;
   const auto* not_preparable = dynamic_cast<const NotPreparable*>(&error);
   const bool of_memory =
       not_preparable != nullptr ? not_preparable->of_memory : !device::out_of_memory_message(error).empty();

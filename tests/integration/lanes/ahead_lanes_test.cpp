@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <new>
 #include <thread>
 
 #include "base/interrupt.h"
@@ -251,7 +252,7 @@ TEST_CASE("in lane compiled a structure without memory to prepare it starts unpr
   at::set_num_threads(1);
   GrowingPrepared run(Lane::kCompiled, &persistent_compile_service(), small_growing());
   run.steps(5);
-  run.no_room_for_scratch_models = true;
+  run.scratch_model_failure = std::make_exception_ptr(std::bad_alloc());
   run.prepare({germinates("r0c0", "mlp")});
   CHECK(run.count_events("tolaria.growth_unprepared") == 1);
   const auto eager_steps = run.steps_in(Lane::kEager), compiled_steps = run.steps_in(Lane::kCompiled);

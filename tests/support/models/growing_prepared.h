@@ -1,7 +1,7 @@
 #pragma once
 // A growing model whose runner prepares the steps of structures before they come.
 
-#include <new>
+#include <exception>
 #include <optional>
 #include <utility>
 
@@ -30,7 +30,7 @@ struct GrowingPrepared : GrowingModel {
     services.log = std::move(log);
     services.scratch_model = [this] {
       ++scratch_models_made;
-      if (no_room_for_scratch_models) throw std::bad_alloc();
+      if (scratch_model_failure) std::rethrow_exception(scratch_model_failure);
       return make_model(c);
     };
     services.growth = c.config.growth;
@@ -61,7 +61,7 @@ struct GrowingPrepared : GrowingModel {
   }
 
   std::vector<std::string> records;
-  bool no_room_for_scratch_models = false;
+  std::exception_ptr scratch_model_failure;     // in place of a scratch model
   int scratch_models_made = 0;                  // or tried
   std::optional<device::MemoryFigures> memory;  // in place of what the process has
 

@@ -120,6 +120,26 @@ TEST_CASE("an error that CUDA reports late leaves the package in the cache, and 
   CHECK_THAT(errors.front(), ContainsSubstring("the package stays"));
 }
 
+TEST_CASE("an error that CUDA reports late after a comparison's compiled step ends the run with the ways out") {
+  CompiledShape it;
+  const std::string late = "CUDA error: an illegal memory access was encountered";
+  it.context.forward = [&](const auto&...) -> torch::Tensor { throw std::runtime_error(late); };
+  const auto text_of = [&](const std::string& key) {
+    it.tested.state = lanes::Checking{lanes::Lane(Lane::kCompiled, [](auto) {}, {nullptr, key, 1})};
+    try {
+      it.machine.step(it.tested, it.batch, {5, 100});
+    } catch (const std::exception& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string text = text_of(it.key);
+  CHECK_THAT(text, ContainsSubstring(it.key + " failed: " + late));
+  CHECK_THAT(text, ContainsSubstring("delete the package " + it.service.cache().entry_path(it.key)));
+  CHECK(it.is_in_cache());
+  CHECK(text_of("") == late);
+}
+
 TEST_CASE("a package that cannot be taken out of the cache is named where its step failed") {
   CompiledRun it;
   const auto held = it.service.cache().files().try_lock(it.folder / "programs/lock");

@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <stdexcept>
 
 #include "lanes/structure/structure.h"
 #include "support/models/eager_reference.h"
@@ -35,6 +36,19 @@ TEST_CASE("a germination with a dry run runs its first step in the fast lane, wi
   step_both(reference, ahead, 5);
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
   CHECK(ahead.steps_in(Lane::kReplay) == replayed + 5);
+}
+
+TEST_CASE("a failure to prepare a structure is reported and the run goes on, unless the GPU is lost") {
+  at::set_num_threads(1);
+  GrowingPrepared ahead(Lane::kReplay);
+  ahead.steps(6);
+  const std::string late = "CUDA error: an illegal memory access was encountered";
+  ahead.scratch_model_failure = std::make_exception_ptr(std::runtime_error("it cannot be built"));
+  ahead.prepare({germinates("r0c1", "mlp")});
+  CHECK(ahead.count_events("tolaria.growth_unprepared") == 1);
+  ahead.scratch_model_failure = std::make_exception_ptr(std::runtime_error(late));
+  CHECK_THROWS_WITH(ahead.prepare({germinates("r0c0", "mlp")}), late);
+  CHECK(ahead.count_events("tolaria.growth_unprepared") == 1);
 }
 
 TEST_CASE("a copied block and a widened one are prepared like any seed") {
