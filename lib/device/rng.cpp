@@ -78,4 +78,12 @@ void set_rng_state(c10::Device device, const RngState& state) {
   if (device.is_cuda() && state.cuda.defined()) restore(cuda_generator(device.index()), state.cuda, "GPU");
 }
 
+KeptRngState::~KeptRngState() noexcept(false) {
+  try {
+    set_rng_state(device_, state_);
+  } catch (const std::exception&) {
+    if (std::uncaught_exceptions() == unwinding_) throw;
+  }
+}
+
 }  // namespace esper::device

@@ -6,6 +6,7 @@
 #include <c10/core/Device.h>
 
 #include <cstdint>
+#include <exception>
 #include <string_view>
 
 namespace esper::device {
@@ -35,5 +36,20 @@ std::uint64_t cpu_generator_fingerprint();
 // Puts the states back. Without `state.cuda` a card's generator stays as it is. Throws base::Error{kCheckpoint}
 // where a state is none of this torch's.
 void set_rng_state(c10::Device device, const RngState& state);
+
+// At its end the generators are as they were at its beginning. Throws as set_rng_state() then, but not while an
+// exception unwinds: on a GPU that is lost that fails, and the exception says why.
+class KeptRngState {
+ public:
+  explicit KeptRngState(c10::Device device) : device_(device), state_(rng_state(device)) {}
+  ~KeptRngState() noexcept(false);
+  KeptRngState(const KeptRngState&) = delete;
+  KeptRngState& operator=(const KeptRngState&) = delete;
+
+ private:
+  const c10::Device device_;
+  const RngState state_;
+  const int unwinding_ = std::uncaught_exceptions();
+};
 
 }  // namespace esper::device

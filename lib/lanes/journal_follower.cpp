@@ -21,8 +21,8 @@ void report_trial(const LaneContext& context, const std::string& key, std::int64
 }  // namespace
 
 JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatches, std::int64_t number) {
-  const auto* record = journal_.at(shape, number);
-  if (record == nullptr || record->key.empty()) {
+  const auto record = journal_.at(shape, number);
+  if (!record || record->key.empty()) {
     shape.incumbent.reset();
     executor_.run_eager(microbatches);
   } else {
@@ -51,7 +51,7 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
   }
   if (journal_.repeat(shape, executor_.tally(), number)) shape.next_check = machine_.checks().next_after(number);
   if (!journal_.is_done(shape, number)) return Outcome::kRan;
-  if (record != nullptr && record->on_trial) {
+  if (record && record->on_trial) {
     // The earlier process may have run any part of the program's turn.
     if (++std::get<Following>(shape.state).last_turn < program::Trial::kStepsPerTurn) return Outcome::kRan;
     report_trial(context_, record->key, number + 1);

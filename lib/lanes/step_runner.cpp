@@ -72,11 +72,12 @@ bool StepRunner::step(Batch microbatches, StepPlace place) {
   const StepOutcome outcome = machine_.step(shape, microbatches, place);
   if (outcome.event == ShapeEvent::kRecorded) seek_candidate(shape, microbatches, place);
   search_.learn(shape, outcome, place);
-  if (journal_.record(shape, executor_.tally(), place.number))
-    shape.next_check = machine_.checks().next_after(place.number);
   const bool agreed = outcome.from == StateId::kRechecking && outcome.event == ShapeEvent::kAgreed;
-  if (agreed && shape.runs_compiled() && shape.next_check > place.number + 1)
-    journal_.record_ahead(shape, place.number + 1);
+  if (agreed && shape.runs_compiled() && shape.next_check > place.number + 1) {
+    journal_.record_comparison(shape, executor_.tally(), place.number);
+  } else if (journal_.record(shape, executor_.tally(), place.number)) {
+    shape.next_check = machine_.checks().next_after(place.number);
+  }
   return true;
 }
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "base/interrupt.h"
+#include "device/asynchronous_error.h"
 #include "lanes/lane/failure_text.h"
 #include "lanes/structure/structure.h"
 
@@ -36,7 +38,10 @@ void StructureChanges::prepare(std::span<const LikelyChange> likely, std::int64_
 
 void StructureChanges::take_structure(std::int64_t number) {
   const std::uint64_t structure = context_.model.network.structure_version();
-  if (!preparer_.is_on() || shapes_.empty() || shapes_.shapes().front()->structure == structure) return;
+  if (std::exchange(version_, structure) == structure || !preparer_.is_on()) return;
+  if (!shapes_.empty() && shapes_.shapes().front()->structure == structure) return;
+  journal_.end_structure(number);
+  if (shapes_.empty()) return record_swapped(number);  // of what the journal of a resumed run has
   watch_.end();
   preparer_.give_up_dry_run();
   const PreparationTime preparing(context_);
@@ -63,6 +68,7 @@ bool StructureChanges::install(const KnownStructure& known, LaneId kind, std::in
     StructureInstaller installer(context_, shapes_, queue_, machine_, journal_);
     return installer.install(known, preparer_.examples(), kind, number);
   } catch (const std::exception& error) {
+    if (device::is_asynchronous_error(error.what())) throw;  // the GPU is lost
     const std::string reason = describe(error);
     drop_shapes(context_, shapes_, queue_);
     report_unprepared(context_, "the new structure", reason);

@@ -22,7 +22,8 @@ class StructureChanges {
         machine_(machine),
         journal_(journal),
         preparer_(preparer),
-        watch_(context) {}
+        watch_(context),
+        version_(context.model.network.structure_version()) {}
   StructureChanges(const StructureChanges&) = delete;
   StructureChanges& operator=(const StructureChanges&) = delete;
 
@@ -49,6 +50,7 @@ class StructureChanges {
   BitsJournal& journal_;
   StructurePreparer& preparer_;
   SwapWatch watch_;
+  std::uint64_t version_;  // of the network's structure, when it was looked at last
   std::string structure_;  // structure_of() the network of shapes_
 };
 

@@ -112,10 +112,13 @@ int problem_of(int pipe, Duration timeout) {
   }
 }
 
-// Of the process behind the handle. Without one, as on a kernel older than 5.3, for a moment.
-void sleep_until_end(const Descriptor& handle, std::int64_t most_ms) {
+constexpr auto kPause = std::chrono::milliseconds(1);
+
+// Of the process behind the handle. Without one, as on a kernel older than 5.3, for a moment. Returns whether it ended.
+bool sleep_until_end(const Descriptor& handle, std::int64_t most_ms) {
   pollfd end{handle.number(), POLLIN, 0};  // poll() ignores -1
-  ::poll(&end, 1, static_cast<int>(std::min<std::int64_t>(most_ms, handle.is_open() ? 60'000 : 1)));
+  const auto most = std::min<std::int64_t>(most_ms, handle.is_open() ? 60'000 : kPause.count());
+  return ::poll(&end, 1, static_cast<int>(most)) > 0;
 }
 
 }  // namespace
@@ -163,13 +166,14 @@ std::optional<int> await_child(pid_t child, Duration timeout) {
   const Clock clock;
   const auto deadline = clock.now() + timeout;
   const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-  while (true) {
+  for (bool has_ended = false;;) {
     int status = 0;
     const pid_t ended = ::waitpid(child, &status, WNOHANG);
     if (ended == child) return status;
     const auto left_ms = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.now()).count();
     if ((ended < 0 && errno != EINTR) || left_ms <= 0) return std::nullopt;
-    sleep_until_end(handle, left_ms);
+    if (has_ended) clock.sleep(kPause);  // a process that traces it has not been told yet
+    has_ended = sleep_until_end(handle, left_ms);
   }
 }
 

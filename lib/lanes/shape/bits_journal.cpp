@@ -8,8 +8,8 @@ std::int64_t BitsJournal::restore(StepShape& shape, std::int64_t number) {
     shape.recorded.key = known->second.key;
     shape.recorded.on_trial = known->second.on_trial;
   }
-  const LaneRecord* record = log_.at(shape.name, number);
-  if (record == nullptr) return number;
+  const auto record = log_.at(shape.name, number);
+  if (!record) return number;
   // The last turn of a trial ends with the structure that it was in.
   if (known != bits_.end() && record->on_trial && is_done(shape, number)) {
     forget(shape);
@@ -44,36 +44,44 @@ void BitsJournal::rolled_back() {
 }
 
 bool BitsJournal::repeat(StepShape& shape, const StepTally& ran, std::int64_t number) {
-  const LaneRecord* record = at(shape, number);
-  return changed(shape, ran, record != nullptr && record->on_trial);
+  const auto record = at(shape, number);
+  return changed(shape, ran, record && record->on_trial);
 }
 
 bool BitsJournal::record(StepShape& shape, const StepTally& ran, std::int64_t number) {
-  return record(shape, ran, {.step = number, .key = ran.key});
-}
-
-void BitsJournal::record_ahead(StepShape& shape, std::int64_t number) {
-  StepTally next;
-  next.bits = shape.incumbent->bits();
-  next.key = shape.incumbent->key();
-  record(shape, next, {.step = number, .key = next.key, .is_ahead = true});
-}
-
-bool BitsJournal::record(StepShape& shape, const StepTally& ran, LaneRecord record) {
-  record.on_trial = !ran.key.empty() && !(shape.incumbent && shape.incumbent->key() == ran.key);
-  if (paused_ || !changed(shape, ran, record.on_trial)) return false;
-  if (append_record_) append_record_(lane_record_json(shape.name, record));
+  const bool on_trial = !ran.key.empty() && !(shape.incumbent && shape.incumbent->key() == ran.key);
+  if (paused_ || !changed(shape, ran, on_trial)) return false;
+  append(shape.name, {.step = number, .key = ran.key, .on_trial = on_trial});
   return !ran.key.empty();
 }
 
+void BitsJournal::record_comparison(StepShape& shape, const StepTally& ran, std::int64_t number) {
+  if (paused_) return;
+  StepTally next;
+  next.bits = shape.incumbent->bits();
+  next.key = shape.incumbent->key();
+  changed(shape, ran, false);
+  changed(shape, next, false);
+  append(shape.name, {.step = number, .key = ran.key, .then = next.key});
+}
+
+void BitsJournal::append(const std::string& shape, const LaneRecord& record) {
+  if (append_record_) append_record_(lane_record_json(shape, record));
+}
+
+void BitsJournal::end_structure(std::int64_t number) {
+  for (const auto& [shape, record] : log_.end_structure(number)) {
+    bits_.try_emplace(shape, LastBits{.key = record.key, .on_trial = record.on_trial});
+  }
+}
+
 void BitsJournal::record_all(std::int64_t number, const BitsOf& bits_of) {
-  log_.drop_ahead();
   for (auto& [shape, last] : bits_) {
     if (log_.goes_on_after(shape, number - 1)) continue;
     const std::string now = bits_of(shape, last.key);
     if (last.is_recorded && last.key == now && !last.on_trial) continue;
     last = {now};
-    if (append_record_) append_record_(lane_record_json(shape, {number, now}));
+    append(shape, {.step = number, .key = now});
   }
 }
 

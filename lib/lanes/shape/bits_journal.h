@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "lanes/shape/lane_log.h"
@@ -23,10 +24,12 @@ class BitsJournal {
   bool empty() const { return log_.empty() && bits_.empty(); }
   // True if records of the resumed run are left to repeat for this shape at this step or later.
   bool follows(const StepShape& shape, std::int64_t number) const {
-    return log_.at(shape.name, number) != nullptr || log_.goes_on_after(shape.name, number);
+    return log_.at(shape.name, number) || log_.goes_on_after(shape.name, number);
   }
-  // The record that applies to this step; null: eager's bits.
-  const LaneRecord* at(const StepShape& shape, std::int64_t number) const { return log_.at(shape.name, number); }
+  // The record that applies to this step; none: eager's bits.
+  std::optional<LaneRecord> at(const StepShape& shape, std::int64_t number) const {
+    return log_.at(shape.name, number);
+  }
   // True if the last record of the shape has been repeated, or none can be.
   bool is_done(const StepShape& shape, std::int64_t number) const { return !log_.goes_on_after(shape.name, number); }
   void forget(const StepShape& shape) { log_.forget(shape.name); }
@@ -45,11 +48,11 @@ class BitsJournal {
   // After a step. A compiled program that is not the incumbent is on trial. Returns true if the shape's bits are a
   // compiled program's from this step on, or the one that had them was adopted in it.
   bool record(StepShape& shape, const StepTally& ran, std::int64_t number);
-  // After record() for a step in which the incumbent, a compiled program, agreed with eager: it runs the shape's next
-  // step, which is `number` or a later one. A run that is killed before that step is resumed with the incumbent.
-  void record_ahead(StepShape& shape, std::int64_t number);
-  // While it lives record() and record_ahead() do nothing: steps are run that the run does not go on from. What they
-  // were is not known to the journal, and the run's next step is compared with its last one before them.
+  // The same after a step in which the incumbent, a compiled program, agreed with eager, which ran it: the incumbent
+  // has the shape's next step. A run that is killed before that step is resumed with the incumbent.
+  void record_comparison(StepShape& shape, const StepTally& ran, std::int64_t number);
+  // While it lives record() and record_comparison() do nothing: steps are run that the run does not go on from. What
+  // they were is not known to the journal, and the run's next step is compared with its last one before them.
   class Pause {
    public:
     explicit Pause(BitsJournal& journal) : journal_(journal) { journal_.paused_ = true; }
@@ -64,6 +67,9 @@ class BitsJournal {
   // needed if the run is killed again. Returns true if the bits changed, or the program that has them was adopted.
   bool repeat(StepShape& shape, const StepTally& ran, std::int64_t number);
 
+  // The network has another structure from this step on: of shapes without a record from there on nothing is left to
+  // repeat.
+  void end_structure(std::int64_t number);
   // Before the first step in another structure. The records that are left to repeat have it for their shapes. bits_of
   // maps a shape and the key that its steps had to the key that they will have.
   using BitsOf = std::function<std::string(const std::string& shape, const std::string& key)>;
@@ -76,7 +82,7 @@ class BitsJournal {
     bool is_recorded = true;
   };
 
-  bool record(StepShape& shape, const StepTally& ran, LaneRecord record);
+  void append(const std::string& shape, const LaneRecord& record);
   bool changed(StepShape& shape, const StepTally& ran, bool on_trial);
 
   LaneLog log_;

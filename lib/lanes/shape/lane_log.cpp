@@ -18,20 +18,20 @@ constexpr std::string_view kWord = "\"lane";
 bool is_sound(const nlohmann::json& record) {
   const auto& step = base::member(record, "step");
   const auto& key = base::member(record, "key");
+  const auto& trial = base::member(record, "trial");
   if (!step.is_number_integer() || !base::member(record, "shape").is_string() || !key.is_string()) return false;
-  for (const char* const name : {"trial", "ahead"}) {
-    const auto& flag = base::member(record, name);
-    if (!flag.is_null() && !flag.is_boolean()) return false;
-  }
+  if (!trial.is_null() && !trial.is_boolean()) return false;
+  const auto& then = base::member(record, "then");
+  if (!then.is_null() && !(then.is_string() && program::is_cache_key(then.get_ref<const std::string&>()))) return false;
   const auto& text = key.get_ref<const std::string&>();
   return step.get<std::int64_t>() >= 0 && (text.empty() || program::is_cache_key(text));
 }
 
-// Flags that are not set are left out, as they are in records of earlier versions.
+// What is not set is left out, as it is in records of earlier versions.
 nlohmann::json json_of(const std::string& shape, const LaneRecord& record) {
   nlohmann::json json{{"step", record.step}, {"shape", shape}, {"key", record.key}};
   if (record.on_trial) json["trial"] = true;
-  if (record.is_ahead) json["ahead"] = true;
+  if (!record.then.empty()) json["then"] = record.then;
   return json;
 }
 
@@ -56,13 +56,13 @@ void LaneLog::take_record(const nlohmann::json& record) {
   add(record["shape"], {.step = record["step"].get<std::int64_t>(),
                         .key = record["key"],
                         .on_trial = base::value_at<bool>(record, "trial"),
-                        .is_ahead = base::value_at<bool>(record, "ahead")});
+                        .then = base::text_at(record, "then")});
 }
 
 nlohmann::json LaneLog::since(std::int64_t step) const {
   auto lanes = nlohmann::json::array();
   for (const auto& [shape, records] : records_) {
-    const LaneRecord* in_force = at(shape, step);
+    const LaneRecord* in_force = written_at(shape, step);
     for (const LaneRecord& record : records) {
       if (in_force != nullptr && record.step < in_force->step) continue;
       lanes.push_back(json_of(shape, record));
@@ -77,14 +77,23 @@ void LaneLog::add(const std::string& shape, LaneRecord record) {
   records.push_back(std::move(record));
 }
 
-void LaneLog::drop_ahead() {
-  for (auto& [shape, records] : records_) {
-    if (records.back().is_ahead) records.pop_back();
+std::map<std::string, LaneRecord> LaneLog::end_structure(std::int64_t step) {
+  std::map<std::string, LaneRecord> ended;
+  for (const auto& [shape, records] : records_) {
+    if (records.back().step < step) ended.emplace(shape, *at(shape, step));
   }
-  std::erase_if(records_, [](const auto& shape) { return shape.second.empty(); });
+  for (const auto& [shape, record] : ended) forget(shape);
+  return ended;
 }
 
-const LaneRecord* LaneLog::at(const std::string& shape, std::int64_t step) const {
+std::optional<LaneRecord> LaneLog::at(const std::string& shape, std::int64_t step) const {
+  const LaneRecord* written = written_at(shape, step);
+  if (written == nullptr) return std::nullopt;
+  if (written->then.empty() || written->step == step) return *written;
+  return LaneRecord{.step = written->step + 1, .key = written->then};
+}
+
+const LaneRecord* LaneLog::written_at(const std::string& shape, std::int64_t step) const {
   const auto found = records_.find(shape);
   if (found == records_.end()) return nullptr;
   const LaneRecord* in_force = nullptr;
@@ -96,7 +105,9 @@ const LaneRecord* LaneLog::at(const std::string& shape, std::int64_t step) const
 
 bool LaneLog::goes_on_after(const std::string& shape, std::int64_t step) const {
   const auto found = records_.find(shape);
-  return found != records_.end() && found->second.back().step > step;
+  if (found == records_.end()) return false;
+  const LaneRecord& last = found->second.back();
+  return last.step > step || (last.step == step && !last.then.empty());
 }
 
 std::string lane_record_json(const std::string& shape, const LaneRecord& record) {

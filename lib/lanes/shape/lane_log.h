@@ -19,9 +19,10 @@ namespace esper::lanes {
 // From this step on, steps of this shape had these bits.
 struct LaneRecord {
   std::int64_t step = 0;  // counted as in RunProgress::step
-  std::string key;        // of the compiled program in the cache; empty: eager's bits
+  std::string key{};      // of the compiled program in the cache; empty: eager's bits
   bool on_trial = false;  // the steps are the program's turn in a trial: it is not adopted
-  bool is_ahead = false;  // written before the step, which comes only if the network's structure stays
+  // Of the compiled program that has the steps after this one, in which it agreed with eager; empty: as this step.
+  std::string then{};
 
   bool operator==(const LaneRecord&) const = default;
 };
@@ -43,10 +44,11 @@ class LaneLog {
   // The records in force at `step` and after it, as a JSON array for the first record of a later journal file.
   nlohmann::json since(std::int64_t step) const;
 
-  // The record in force at `step`; null if there is none.
-  const LaneRecord* at(const std::string& shape, std::int64_t step) const;
-  // Drops each shape's last record if that is ahead of a step: the network's structure changed before it came.
-  void drop_ahead();
+  // The record in force at `step`, nothing if there is none: after a step with LaneRecord::then, one of that program.
+  std::optional<LaneRecord> at(const std::string& shape, std::int64_t step) const;
+  // The network's structure changes before `step`: drops shapes that have no record from there on, which say nothing of
+  // the new structure. Returns the records that were in force.
+  std::map<std::string, LaneRecord> end_structure(std::int64_t step);
   // Drops the records of a shape that no longer follows them.
   void forget(const std::string& shape) { records_.erase(shape); }
   bool empty() const { return records_.empty(); }
@@ -55,6 +57,7 @@ class LaneLog {
 
  private:
   void take_record(const nlohmann::json& record);
+  const LaneRecord* written_at(const std::string& shape, std::int64_t step) const;
 
   std::size_t damaged_ = 0;
   std::map<std::string, std::vector<LaneRecord>> records_;  // ascending steps

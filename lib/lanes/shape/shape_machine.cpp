@@ -142,8 +142,7 @@ StepOutcome ShapeMachine::check(StepShape& shape, Batch microbatches, StepPlace 
 
 StepOutcome ShapeMachine::recheck(StepShape& shape, Batch microbatches, StepPlace place) {
   auto& near_misses = std::get<Rechecking>(shape.state).near_misses;
-  CheckResult result = compare_with_eager(context_, *shape.incumbent, near_misses, microbatches,
-                                          [&] { executor_.run_eager(microbatches); });
+  CheckResult result = compare(*shape.incumbent, near_misses, microbatches);
   if (result.verdict == CheckResult::Verdict::kUndecided) return {.from = StateId::kRechecking};
   record_agreement(shape, *shape.incumbent, result);
   shape.next_check = checks_.next_after(place.number);

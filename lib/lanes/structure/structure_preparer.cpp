@@ -34,18 +34,6 @@ using namespace leyline::literals;
 constexpr base::Duration kLeastPause = std::chrono::milliseconds(10);
 constexpr int kPartOfEpoch = 50;
 
-// Restores the random number generators after a dry run.
-class KeptRandomNumbers {
- public:
-  explicit KeptRandomNumbers(torch::Device device) : device_(device), state_(device::rng_state(device)) {}
-  ~KeptRandomNumbers() { device::set_rng_state(device_, state_); }
-  KeptRandomNumbers(const KeptRandomNumbers&) = delete;
-
- private:
-  torch::Device device_;
-  device::RngState state_;
-};
-
 std::vector<Microbatch> copies_of(std::span<const Microbatch> microbatches) {
   const torch::NoGradGuard no_grad;
   std::vector<Microbatch> copies;
@@ -108,7 +96,7 @@ void StructurePreparer::prepare(const StructureInUse& in_use, std::span<const Li
   const auto since = now - std::exchange(last_pause_, now).value_or(now);
   Work work{std::max(kLeastPause, since / kPartOfEpoch)};
   try {
-    const KeptRandomNumbers kept(context_.device);
+    const device::KeptRngState kept(context_.device);
     take_precompiled(queue_, failures_, library_);
     const SeedAliases aliases(context_.model);
     std::vector<KnownStructure*> next;
@@ -218,7 +206,7 @@ void StructurePreparer::finish(const std::string& structure) {
   if (gave_up_ || !has_room()) return library_.drop(structure);  // it starts unprepared
   const auto begin = context_.services.clock.now();
   try {
-    const KeptRandomNumbers kept(context_.device);
+    const device::KeptRngState kept(context_.device);
     DryRun run(context_, failures_, examples_, make_scratch_model(services_.build, context_.model),
                known != nullptr ? *known : KnownStructure{structure}, {});
     advance_to_end(run);

@@ -125,8 +125,8 @@ void ProcessController::load_state(const std::string& text) {
   auto saved = nlohmann::json::parse(text, nullptr, false);
   auto state = settings_.state == StateForm::kOwn ? std::move(saved) : base::member(saved, kUsersState);
   if (!state.is_object()) throw Error(ExitCode::kCheckpoint, "the saved state is none of a controller in a process");
-  reader_.forget_ids();
   if (settings_.state == StateForm::kOwn) check_state(state);
+  reader_.forget_ids();
   state_ = std::move(state);
 }
 

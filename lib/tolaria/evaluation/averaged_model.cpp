@@ -9,21 +9,6 @@
 namespace esper::tolaria {
 namespace {
 
-// Random numbers of its own while it lives: the same for every network of the run.
-class RandomScope {
- public:
-  RandomScope(std::uint64_t run_seed, torch::Device device) : device_(device), kept_(device::rng_state(device)) {
-    device::seed_all(device::derive_seed(run_seed, "averaged statistics"));
-  }
-  ~RandomScope() { device::set_rng_state(device_, kept_); }
-  RandomScope(const RandomScope&) = delete;
-  RandomScope& operator=(const RandomScope&) = delete;
-
- private:
-  torch::Device device_;
-  device::RngState kept_;
-};
-
 // At the beginning of the data while it lives, then where it was.
 class BeginningScope {
  public:
@@ -43,7 +28,8 @@ AveragedModel::AveragedModel(step::Model& model, data::Loader& train, const conf
                              torch::Device device)
     : parameters_(model.state), statistics_(model.network) {
   if (model.settings.ema_decay == 0 || !statistics_.exist()) return;
-  const RandomScope random(config.seed, device);
+  const device::KeptRngState kept(device);
+  device::seed_all(device::derive_seed(config.seed, "averaged statistics"));  // the same for every network of the run
   const BeginningScope beginning(train);
   std::int64_t left = std::min(data::batches_of(kStatisticsSamples, config.data.batch_size), train.num_batches());
   const auto next_inputs = [&]() -> std::optional<torch::Tensor> {

@@ -55,6 +55,26 @@ TEST_CASE("a restored state goes on with the same numbers, also between two halv
   CHECK(torch::equal(expected, torch::randn({5})));
 }
 
+TEST_CASE("what is drawn while a state is kept changes nothing after it, also where an exception ends it") {
+  seed_all(5);
+  const auto expected = torch::randn({5});
+  seed_all(5);
+  {
+    const KeptRngState kept(kCpu);
+    torch::randn({100});
+  }
+  CHECK(torch::equal(expected, torch::randn({5})));
+  seed_all(5);
+  CHECK_THROWS_AS(
+      [] {
+        const KeptRngState kept(kCpu);
+        torch::randn({100});
+        throw std::runtime_error("a failure");
+      }(),
+      std::runtime_error);
+  CHECK(torch::equal(expected, torch::randn({5})));
+}
+
 TEST_CASE("a state that is none is a checkpoint error and changes nothing") {
   const auto before = rng_state(kCpu);
   const RngState broken{torch::zeros({16}, torch::kByte), {}};

@@ -27,14 +27,15 @@ struct Written {
           CHECK(record["shape"] == "whole");
           records.emplace_back(record["step"].get<std::int64_t>(), record["key"].get<std::string>());
           if (record.value("trial", false)) on_trial.push_back(records.back().first);
-          if (record.value("ahead", false)) ahead.push_back(records.back().first);
+          then.push_back(record.value("then", ""));
         }) {
     shape.name = "whole";
   }
   Written(const Written&) = delete;
 
   std::vector<Record> records;
-  std::vector<std::int64_t> on_trial, ahead;  // steps of the records that are of a trial, or ahead of it
+  std::vector<std::int64_t> on_trial;  // steps of the records that are of a trial
+  std::vector<std::string> then;       // LaneRecord::then of each
   BitsJournal journal;
   StepShape shape;
 };
@@ -77,46 +78,58 @@ TEST_CASE("where a record cannot be repeated the step that ran instead is record
   CHECK(it.records == std::vector<Record>{{7, ""}});
 }
 
-TEST_CASE("the program that agreed with eager in a comparison is recorded for the shape's next step before it runs") {
+TEST_CASE("a comparison's step is recorded together with the program that agreed in it and has the next one") {
   Written it;
   it.shape.incumbent = lane_of(kCompiled);
   it.journal.record(it.shape, kCompiled, 23);
-  it.journal.record(it.shape, kEager, 30);
-  it.journal.record_ahead(it.shape, 31);
+  it.journal.record_comparison(it.shape, kEager, 30);
   CHECK_FALSE(it.journal.record(it.shape, kCompiled, 33));
-  CHECK(it.records == std::vector<Record>{{23, "first"}, {30, ""}, {31, "first"}});
-  CHECK(it.ahead == std::vector<std::int64_t>{31});
+  CHECK(it.records == std::vector<Record>{{23, "first"}, {30, ""}});
+  CHECK(it.then == std::vector<std::string>{"", "first"});
   CHECK(it.on_trial.empty());
-  SECTION("where eager runs it after all, that is recorded") {
-    it.journal.record(it.shape, kEager, 40);
-    it.journal.record_ahead(it.shape, 41);
+  SECTION("where eager runs that one after all, it is recorded") {
+    it.journal.record_comparison(it.shape, kEager, 40);
     it.journal.record(it.shape, kEager, 41);
-    it.records.erase(it.records.begin(), it.records.begin() + 3);
-    CHECK(it.records == std::vector<Record>{{40, ""}, {41, "first"}, {41, ""}});
+    CHECK(it.records.back() == Record{41, ""});
+  }
+  SECTION("also after comparisons that decided nothing") {
+    it.journal.record(it.shape, kEager, 40);
+    it.journal.record_comparison(it.shape, kEager, 41);
+    CHECK(it.records.back() == Record{41, ""});
+    CHECK(it.then.back() == "first");
   }
 }
 
-TEST_CASE("what was recorded ahead of a step before which the structure changed is not repeated") {
+TEST_CASE("a comparison's record is followed by eager's step and the program's") {
   LaneLog log;
-  for (const LaneRecord& record : {LaneRecord{23, "first"}, LaneRecord{30, ""}}) log.add("whole", record);
-  log.add("whole", {.step = 31, .key = "first", .is_ahead = true});
-  const std::int64_t change = GENERATE(31, 35);
-  CAPTURE(change);
-  SECTION("it is the last record") {
-    Written it(std::move(log));
-    it.journal.restore(it.shape, 25);
-    it.journal.repeat(it.shape, kEager, 30);
-    it.journal.record_all(change, [](const std::string&, const std::string&) { return kOther.key; });
-    CHECK(it.records == std::vector<Record>{{change, "second"}});
-    CHECK(it.journal.at(it.shape, change)->step == 30);
+  log.add("whole", {.step = 30, .key = "", .then = "first"});
+  Written it(std::move(log));
+  CHECK(it.journal.at(it.shape, 30)->key.empty());
+  CHECK_FALSE(it.journal.is_done(it.shape, 30));
+  CHECK(it.journal.at(it.shape, 33)->key == "first");
+  CHECK(it.journal.at(it.shape, 33)->step == 31);
+  CHECK(it.journal.is_done(it.shape, 31));
+  CHECK(it.journal.restore(it.shape, 40) == 31);
+}
+
+TEST_CASE("what was recorded of a shape before the structure changed is not repeated after it") {
+  const auto now = [](const std::string& shape, const std::string& key) {
+    CHECK(shape == "whole");
+    CHECK(key == "first");
+    return kOther.key;
+  };
+  LaneLog log;
+  SECTION("a program") { log.add("whole", {23, "first"}); }
+  SECTION("a comparison and the program, which would have the next step") {
+    log.add("whole", {.step = 30, .key = "", .then = "first"});
   }
-  SECTION("the step came, as a later record shows") {
-    log.add("whole", {60, ""});
-    Written it(std::move(log));
-    it.journal.restore(it.shape, 25);
-    it.journal.record_all(change, [](const std::string&, const std::string&) { return kOther.key; });
-    CHECK(it.journal.at(it.shape, 31)->key == "first");
-  }
+  const bool goes_on = GENERATE(false, true);
+  if (goes_on) log.add("whole", {31, "second"});
+  Written it(std::move(log));
+  it.journal.end_structure(31);  // the shape had no step since the run was resumed
+  it.journal.record_all(31, now);
+  CHECK(it.journal.follows(it.shape, 31) == goes_on);
+  CHECK(it.records == (goes_on ? std::vector<Record>{} : std::vector<Record>{{31, "second"}}));
 }
 
 TEST_CASE("an adoption among steps that leave no record is recorded with the next step") {

@@ -138,6 +138,9 @@ TEST_CASE("an error that CUDA reports late after a comparison's compiled step en
   CHECK_THAT(text, ContainsSubstring("delete the package " + it.service.cache().entry_path(it.key)));
   CHECK(it.is_in_cache());
   CHECK(text_of("") == late);
+  it.tested.incumbent = lanes::Lane(Lane::kCompiled, [](auto) {}, {nullptr, it.key, 1});
+  it.tested.state = lanes::Rechecking{};
+  CHECK_THROWS_WITH(it.machine.step(it.tested, it.batch, {5, 100}), ContainsSubstring("delete the package "));
 }
 
 TEST_CASE("a package that cannot be taken out of the cache is named where its step failed") {

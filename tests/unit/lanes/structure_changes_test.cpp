@@ -1,6 +1,8 @@
 #include "lanes/structure_changes.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
 
 #include "support/models/growing_prepared.h"
 
@@ -106,6 +108,26 @@ TEST_CASE("a run that is in eager still starts a structure in eager, though its 
   CHECK(grown.steps_in(Lane::kReplay) == 0);
   grown.runner->structure_changes().watch().end();
   CHECK(swapped(grown, "prepared") == std::vector<std::string>{"false"});
+}
+
+TEST_CASE("a run resumed right before a structure change does not repeat the old structure's bits in the new one") {
+  at::set_num_threads(1);
+  GrowingPrepared grown(Lane::kReplay);
+  grown.steps(6);
+  const std::string shape = nlohmann::json::parse(grown.records.front()).at("shape");
+  lanes::LaneLog log;
+  log.add(shape, {.step = 3, .key = std::string(32, 'a')});
+  grown.records.clear();
+  grown.follow(std::move(log));
+  SECTION("before any step") { grown.change(grown.germination("r0c1", "mlp")); }
+  SECTION("after a step of another shape") {
+    grown.step_of(3);
+    grown.change(grown.germination("r0c1", "mlp"));
+  }
+  const auto recorded = lanes::lane_record_json(shape, {.step = grown.number});
+  CHECK(std::ranges::count(grown.records, recorded) == 1);
+  grown.steps(3);
+  CHECK(grown.count_events("tolaria.lane_refused") == 0);
 }
 
 TEST_CASE("where nothing is prepared ahead, a change of structure is neither followed nor measured") {
