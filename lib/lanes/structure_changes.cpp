@@ -36,17 +36,25 @@ void StructureChanges::prepare(std::span<const LikelyChange> likely, std::int64_
   preparer_.prepare(structure_in_use(context_, shapes_, structure_), likely, steps_left);
 }
 
+void StructureChanges::keep_example(std::span<const step::Microbatch> microbatches, std::int64_t left) {
+  if (!preparer_.is_on()) return;
+  ShapeSet seen;
+  preparer_.keep_example(seen.add(version_, microbatches), microbatches, left);
+  step::create_constants(context_.model.state, microbatches);  // inputs of programs
+}
+
 void StructureChanges::take_structure(std::int64_t number) {
   const std::uint64_t structure = context_.model.network.structure_version();
   if (std::exchange(version_, structure) == structure || !preparer_.is_on()) return;
   if (!shapes_.empty() && shapes_.shapes().front()->structure == structure) return;
-  journal_.end_structure(number);
-  if (shapes_.empty()) return record_swapped(number);  // of what the journal of a resumed run has
+  const bool had_program = journal_.end_structure(number);
+  if (shapes_.empty() && preparer_.examples().empty()) return record_swapped(number);
   watch_.end();
   preparer_.give_up_dry_run();
   const PreparationTime preparing(context_);
   StructureLibrary& library = preparer_.library();
-  const LaneId kind = lane_in_use(context_, shapes_);
+  const bool is_compiled = had_program && context_.config.lane == LaneId::kCompiled;
+  const LaneId kind = is_compiled ? LaneId::kCompiled : lane_in_use(context_, shapes_);
   const KnownStructure* const before = library.find(structure_);
   KnownStructure left = knowledge_of(shapes_, structure_, before != nullptr ? before->prepare_ms : 0);
   drop_shapes(context_, shapes_, queue_);

@@ -246,4 +246,8 @@ void train_step(StepState& state, const StepSettings& settings, std::span<const 
   update_scales(parts);
 }
 
+void create_constants(StepState& state, std::span<const Microbatch> microbatches) {
+  constants_for(state, count_targets(microbatches));
+}
+
 }  // namespace esper::step

@@ -38,4 +38,7 @@ using TrainingForward = std::function<torch::Tensor(const torch::Tensor& inputs,
 void train_step(StepState& state, const StepSettings& settings, std::span<const Microbatch> microbatches,
                 const TrainingForward& forward);
 
+// Creates the constants that a step with as many targets uses; the first such step does so itself.
+void create_constants(StepState& state, std::span<const Microbatch> microbatches);
+
 }  // namespace esper::step

@@ -57,7 +57,8 @@ EpochTrainer::EpochTrainer(Run& run, GoodState& good_state)
       step_(run, runner_),
       batches_(run.data.train, run.facts.device, run.facts.config.step.accumulation,
                look_ahead_for(run.facts.config.data, run.facts.device, run.data.train), run.ledger),
-      failure_(run.facts, run.progress) {
+      failure_(run.facts, run.progress),
+      shows_shapes_(run.facts.config.step.lane == config::Lane::kCompiled && !run.lanes.log.empty()) {
   runner_.compare_at(run.progress.safety.compared_steps);
 }
 
@@ -77,6 +78,18 @@ void EpochTrainer::report_pageable_batches(const std::string& reason) {
   if (reason.empty() || std::exchange(has_reported_pageable_, true)) return;
   run_.outbox.emit(
       leyline::event("tolaria.pinned_memory_refused"_event, leyline::Level::kWarning, {{"reason", reason}}));
+}
+
+void EpochTrainer::show_shapes() {
+  const auto& facts = run_.facts;
+  const auto last_step = facts.steps_per_epoch() - 1;
+  std::vector<Microbatch> microbatches;
+  for (const std::int64_t step : {std::int64_t{0}, last_step}) {
+    batches_.begin_epoch(run_.progress.epoch, step * facts.config.step.accumulation);
+    batches_.next(microbatches);
+    if (!microbatches.empty())
+      runner_.structure_changes().keep_example(microbatches, steps_left_of_shape(microbatches, run_));
+  }
 }
 
 void EpochTrainer::begin_epoch() {
@@ -110,6 +123,7 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   const base::Clock& clock = run_.facts.clock;
   const auto begin = clock.now();
   const auto wait_before = run_.ledger.so_far(Owner::kLoaderWait);
+  if (std::exchange(shows_shapes_, false)) show_shapes();
   begin_epoch();
   failure_.begin_epoch(good_state_.has_growing_seeds() ? EpochFailure::Seeds::kGrow : EpochFailure::Seeds::kNone);
   steady_bits_.copied();  // at the end of the epoch before, or of the return to it

@@ -48,6 +48,9 @@ class EpochTrainer {
   bool train_step(std::vector<step::Microbatch>& microbatches, TrainedEpoch& trained);
   // The cursor is after these: looks back, copies and saves when due. False: the epoch ends here.
   bool end_step(const std::vector<step::Microbatch>& microbatches);
+  // In lane compiled a structure's first steps run where they would without an interruption, also those of shapes that
+  // had no step since the run was resumed.
+  void show_shapes();
   void advance_cursor(const std::vector<step::Microbatch>& microbatches);
   void report_pageable_batches(const std::string& reason);
 
@@ -58,6 +61,7 @@ class EpochTrainer {
   BatchSource batches_;
   EpochFailure failure_;
   SteadyBits steady_bits_;
+  bool shows_shapes_;
   bool has_trained_ = false;  // an epoch, in this process
   bool has_reported_pageable_ = false;
 };

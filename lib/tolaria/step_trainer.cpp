@@ -20,12 +20,6 @@ namespace {
 
 constexpr auto kSlowStepDrill = std::chrono::seconds(2);
 
-// Remaining steps of this shape in the run: one per epoch if it is the epoch's last, which may be shorter.
-std::int64_t steps_left_of_shape(const std::vector<Microbatch>& microbatches, const Run& run) {
-  const std::int64_t epochs_left = run.facts.config.epochs - run.progress.epoch;
-  return is_whole_step(microbatches, run.facts.config) ? epochs_left * run.facts.steps_per_epoch() : epochs_left;
-}
-
 // On a card a step is only queued when it returns.
 void wait_for_step(const torch::Device& device) {
   if (device.is_cuda()) device::cuda().synchronize(device.index());
@@ -36,6 +30,11 @@ void wait_for_step(const torch::Device& device) {
 bool is_whole_step(const std::vector<Microbatch>& microbatches, const config::RunConfig& config) {
   return static_cast<int>(microbatches.size()) == config.step.accumulation &&
          microbatches.back().inputs.size(0) == config.data.batch_size;
+}
+
+std::int64_t steps_left_of_shape(const std::vector<Microbatch>& microbatches, const Run& run) {
+  const std::int64_t epochs_left = run.facts.config.epochs - run.progress.epoch;
+  return is_whole_step(microbatches, run.facts.config) ? epochs_left * run.facts.steps_per_epoch() : epochs_left;
 }
 
 StepTrainer::StepTrainer(Run& run, lanes::StepRunner& runner)

@@ -19,6 +19,8 @@ namespace esper::tolaria {
 
 // False for an epoch's last step, where that is shorter.
 bool is_whole_step(const std::vector<step::Microbatch>& microbatches, const config::RunConfig& config);
+// Remaining steps of this shape in the run: one per epoch if it is the epoch's last, which may be shorter.
+std::int64_t steps_left_of_shape(const std::vector<step::Microbatch>& microbatches, const Run& run);
 
 class StepTrainer {
  public:

@@ -69,10 +69,13 @@ void BitsJournal::append(const std::string& shape, const LaneRecord& record) {
   if (append_record_) append_record_(lane_record_json(shape, record));
 }
 
-void BitsJournal::end_structure(std::int64_t number) {
+bool BitsJournal::end_structure(std::int64_t number) {
+  bool had_program = false;
   for (const auto& [shape, record] : log_.end_structure(number)) {
     bits_.try_emplace(shape, LastBits{.key = record.key, .on_trial = record.on_trial});
+    had_program |= !record.key.empty() && !record.on_trial;
   }
+  return had_program;
 }
 
 void BitsJournal::record_all(std::int64_t number, const BitsOf& bits_of) {

@@ -68,8 +68,8 @@ class BitsJournal {
   bool repeat(StepShape& shape, const StepTally& ran, std::int64_t number);
 
   // The network has another structure from this step on: of shapes without a record from there on nothing is left to
-  // repeat.
-  void end_structure(std::int64_t number);
+  // repeat. Returns true if one of them would have run a compiled program that was adopted.
+  bool end_structure(std::int64_t number);
   // Before the first step in another structure. The records that are left to repeat have it for their shapes. bits_of
   // maps a shape and the key that its steps had to the key that they will have.
   using BitsOf = std::function<std::string(const std::string& shape, const std::string& key)>;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <chrono>
 #include <cmath>
 #include <fstream>
@@ -181,6 +182,54 @@ TEST_CASE("a run resumed right after a germination in lane compiled has the bits
     Resumed resumed(room, whole, checkpoint, *compile_service);
     check_goes_on_as(whole, resumed);
   }
+}
+
+TEST_CASE("a run resumed right before a germination in lane compiled has the bits it would have had") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  constexpr std::int64_t kLastBatch = 5;
+  const auto epoch = [](GrowingPrepared& it) {
+    it.steps(5);
+    it.step_of(kLastBatch);
+  };
+  GrowingPrepared whole(Lane::kCompiled, &persistent_compile_service(), small_growing());
+  for (int i = 0; i < 4; ++i) epoch(whole);
+  const auto checkpoint = copies_of(*whole.model);
+  const LaneRoom room;
+  const std::string journal = room.path / "journal";
+  {
+    storage::JournalWriter writer(storage::real_file_system(), journal);
+    for (const std::string& record : whole.records) writer.append(record);
+  }
+  const std::int64_t number = whole.number;
+  const auto eager_steps = whole.steps_in(Lane::kEager);
+  grow(whole);
+  epoch(whole);
+  CHECK(whole.steps_in(Lane::kEager) == eager_steps);
+
+  const bool knows_shapes = GENERATE(true, false);
+  CAPTURE(knows_shapes);
+  GrowingPrepared resumed(Lane::kCompiled, &persistent_compile_service(), small_growing());
+  {
+    const torch::NoGradGuard no_grad;
+    for (const auto& [id, tensor] : step::all_tensors(*resumed.model, torch::kCPU)) {
+      tensor.detach().copy_(checkpoint.at(id));
+    }
+  }
+  resumed.number = number;
+  resumed.follow(lanes::read_lane_log(storage::real_file_system(), journal, number));
+  LaneCase last = resumed.c;
+  last.batch = kLastBatch;
+  if (knows_shapes) {
+    for (const LaneCase& c : {resumed.c, last}) {
+      resumed.runner->structure_changes().keep_example(make_batches(c, 1), 1000);
+    }
+  }
+  grow(resumed);
+  epoch(resumed);
+  CHECK((resumed.steps_in(Lane::kEager) == 0) == knows_shapes);
+  CHECK(resumed.count_events("tolaria.lane_refused") == 0);
+  CHECK((first_difference(copies_of(*whole.model), copies_of(*resumed.model)) == "") == knows_shapes);
 }
 
 TEST_CASE(
