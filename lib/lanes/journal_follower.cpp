@@ -22,8 +22,10 @@ void report_trial(const LaneContext& context, const std::string& key, std::int64
 
 JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatches, std::int64_t number) {
   const auto record = journal_.at(shape, number);
+  const bool is_after = record && number > record->step && !record->on_trial && journal_.is_done(shape, number);
   if (!record || record->key.empty()) {
     shape.incumbent.reset();
+    if (is_after && takes_up_stage(shape, *record, microbatches)) return Outcome::kGoesOn;
     executor_.run_eager(microbatches);
   } else {
     if (!shape.incumbent || shape.incumbent->key() != record->key) {
@@ -42,15 +44,16 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
       shape.incumbent = std::move(*lane);
     }
     // After the step of the journal's last record the run compares as one that was not killed.
-    const bool is_after = number > record->step && !record->on_trial && journal_.is_done(shape, number);
     if (is_after && number >= shape.next_check) {
       end(shape);
-      return Outcome::kCheckDue;
+      return Outcome::kGoesOn;
     }
     executor_.run_in(*shape.incumbent, microbatches);
   }
   if (journal_.repeat(shape, executor_.tally(), number)) shape.next_check = machine_.checks().next_after(number);
   if (!journal_.is_done(shape, number)) return Outcome::kRan;
+  const bool takes_up_next = record && record->stage == LaneStage::kRecorded && number == record->step;
+  if (takes_up_next && context_.config.lane == config::Lane::kCompiled) return Outcome::kRan;
   if (record && record->on_trial) {
     // The earlier process may have run any part of the program's turn.
     if (++std::get<Following>(shape.state).last_turn < program::Trial::kStepsPerTurn) return Outcome::kRan;
@@ -59,6 +62,21 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
   }
   end(shape);
   return Outcome::kRan;
+}
+
+// Where the run that was not killed is with the shape's steps in eager: lane compiled gets to its program at the same
+// step. False if the record does not say, and nothing was done.
+bool JournalFollower::takes_up_stage(StepShape& shape, const LaneRecord& record, Batch microbatches) {
+  if (record.stage == LaneStage::kNone || context_.config.lane != config::Lane::kCompiled) return false;
+  const bool is_recorded = record.stage == LaneStage::kRecorded && record_program(shape, microbatches);
+  shape.recorded.stage = is_recorded ? LaneStage::kRecorded : LaneStage::kWarmedUp;
+  journal_.forget(shape);
+  if (is_recorded) {
+    shape.enter(ShapeEvent::kFollowed, Searching{});
+  } else {
+    shape.enter(ShapeEvent::kFollowedEager, Recording{});
+  }
+  return true;
 }
 
 void JournalFollower::end(StepShape& shape) {
@@ -72,15 +90,19 @@ void JournalFollower::end(StepShape& shape) {
   shape.enter(ShapeEvent::kFollowed, Searching{});
 }
 
+base::Expected<void> JournalFollower::record_program(StepShape& shape, Batch microbatches) const {
+  if (shape.program) return {};
+  auto recorded = record_undone(context_.model, microbatches, context_.forward);
+  if (!recorded) return base::failure(recorded.error());
+  shape.program = std::move(*recorded);
+  return {};
+}
+
 // The compiled program of that key.
 base::Expected<Lane> JournalFollower::lane_of(StepShape& shape, const std::string& key, Batch microbatches) {
   const PreparationTime preparing(context_);
   if (!context_.can_compile()) return base::failure("compiled programs are not available");
-  if (!shape.program) {
-    auto recorded = record_undone(context_.model, microbatches, context_.forward);
-    if (!recorded) return base::failure(recorded.error());
-    shape.program = std::move(*recorded);
-  }
+  if (auto recorded = record_program(shape, microbatches); !recorded) return base::failure(recorded.error());
   program::CompileService& compile_service = *context_.services.compile_service;
   if (const auto why = compile_service.cache().why_unusable(key)) {
     return base::failure("the compiled program " + key + " was quarantined: " + *why);

@@ -27,7 +27,7 @@ class JournalFollower {
   enum class Outcome {
     kRan,
     kCannotRepeat,  // no step was run, and the shape begins as a new one; it was reported
-    kCheckDue,      // no step was run: the program of the journal's last record is to be compared in it
+    kGoesOn,        // no step was run: it is the one after the journal's last record, in a state other than Following
     kInterrupted,   // a signal stops the run: no step was run
   };
   // Runs the step of a shape in state Following as the journal records it; ends that state after the last record. A
@@ -38,6 +38,8 @@ class JournalFollower {
   using Batch = std::span<const step::Microbatch>;
 
   base::Expected<Lane> lane_of(StepShape& shape, const std::string& key, Batch microbatches);
+  base::Expected<void> record_program(StepShape& shape, Batch microbatches) const;
+  bool takes_up_stage(StepShape& shape, const LaneRecord& record, Batch microbatches);
   void compile_again(StepShape& shape, const std::string& key, Batch microbatches);
   void end(StepShape& shape);
 

@@ -75,10 +75,16 @@ bool StepRunner::step(Batch microbatches, StepPlace place) {
   const bool agreed = outcome.from == StateId::kRechecking && outcome.event == ShapeEvent::kAgreed;
   if (agreed && shape.runs_compiled() && shape.next_check > place.number + 1) {
     journal_.record_comparison(shape, executor_.tally(), place.number);
-  } else if (journal_.record(shape, executor_.tally(), place.number)) {
+  } else if (journal_.record(shape, executor_.tally(), place.number, stage_of(shape))) {
     shape.next_check = machine_.checks().next_after(place.number);
   }
   return true;
+}
+
+// In other lanes the way to a compiled program depends on times.
+LaneStage StepRunner::stage_of(const StepShape& shape) const {
+  const bool is_eager = executor_.tally().key.empty();
+  return config_.lane == LaneId::kCompiled && is_eager ? shape.stage() : LaneStage::kNone;
 }
 
 void StepRunner::seek_candidate(StepShape& shape, Batch microbatches, StepPlace place) {

@@ -65,6 +65,7 @@ class StepRunner {
   using Batch = std::span<const step::Microbatch>;
 
   StepShape& shape_of(Batch microbatches, StepPlace place);
+  LaneStage stage_of(const StepShape& shape) const;
   void seek_candidate(StepShape& shape, Batch microbatches, StepPlace place);
 
   config::StepConfig config_;

@@ -18,6 +18,7 @@ std::int64_t BitsJournal::restore(StepShape& shape, std::int64_t number) {
   if (shape.recorded.key) return number;
   shape.recorded.key = record->key;
   shape.recorded.on_trial = record->on_trial;
+  shape.recorded.stage = record->stage;
   bits_[shape.name] = {record->key, record->on_trial};
   return record->key.empty() ? number : record->step;
 }
@@ -48,10 +49,14 @@ bool BitsJournal::repeat(StepShape& shape, const StepTally& ran, std::int64_t nu
   return changed(shape, ran, record && record->on_trial);
 }
 
-bool BitsJournal::record(StepShape& shape, const StepTally& ran, std::int64_t number) {
+bool BitsJournal::record(StepShape& shape, const StepTally& ran, std::int64_t number, LaneStage stage) {
   const bool on_trial = !ran.key.empty() && !(shape.incumbent && shape.incumbent->key() == ran.key);
-  if (paused_ || !changed(shape, ran, on_trial)) return false;
-  append(shape.name, {.step = number, .key = ran.key, .on_trial = on_trial});
+  if (paused_) return false;
+  const bool has_changed = changed(shape, ran, on_trial);
+  const bool advances = ran.key.empty() && stage != shape.recorded.stage;
+  if (!has_changed && !advances) return false;
+  shape.recorded.stage = stage;
+  append(shape.name, {.step = number, .key = ran.key, .on_trial = on_trial, .stage = stage});
   return !ran.key.empty();
 }
 

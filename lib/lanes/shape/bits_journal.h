@@ -45,9 +45,10 @@ class BitsJournal {
   // is recorded anew. Call it with StepShape::recorded reset.
   void rolled_back();
 
-  // After a step. A compiled program that is not the incumbent is on trial. Returns true if the shape's bits are a
-  // compiled program's from this step on, or the one that had them was adopted in it.
-  bool record(StepShape& shape, const StepTally& ran, std::int64_t number);
+  // After a step. A compiled program that is not the incumbent is on trial. stage: of a step in eager, recorded where
+  // it changed. Returns true if the shape's bits are a compiled program's from this step on, or the one that had them
+  // was adopted in it.
+  bool record(StepShape& shape, const StepTally& ran, std::int64_t number, LaneStage stage = LaneStage::kNone);
   // The same after a step in which the incumbent, a compiled program, agreed with eager, which ran it: the incumbent
   // has the shape's next step. A run that is killed before that step is resumed with the incumbent.
   void record_comparison(StepShape& shape, const StepTally& ran, std::int64_t number);

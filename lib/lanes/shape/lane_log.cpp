@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/names.h"
 #include "base/text/json_fields.h"
 #include "history/growth/growth_record.h"
 #include "program/cache/cache_key.h"
@@ -23,6 +24,9 @@ bool is_sound(const nlohmann::json& record) {
   if (!trial.is_null() && !trial.is_boolean()) return false;
   const auto& then = base::member(record, "then");
   if (!then.is_null() && !(then.is_string() && program::is_cache_key(then.get_ref<const std::string&>()))) return false;
+  const auto& stage = base::member(record, "stage");
+  if (!stage.is_null() && !(stage.is_string() && base::from_name<LaneStage>(stage.get_ref<const std::string&>())))
+    return false;
   const auto& text = key.get_ref<const std::string&>();
   return step.get<std::int64_t>() >= 0 && (text.empty() || program::is_cache_key(text));
 }
@@ -32,6 +36,7 @@ nlohmann::json json_of(const std::string& shape, const LaneRecord& record) {
   nlohmann::json json{{"step", record.step}, {"shape", shape}, {"key", record.key}};
   if (record.on_trial) json["trial"] = true;
   if (!record.then.empty()) json["then"] = record.then;
+  if (record.stage != LaneStage::kNone) json["stage"] = base::name_of(record.stage);
   return json;
 }
 
@@ -53,10 +58,12 @@ void LaneLog::take_record(const nlohmann::json& record) {
     ++damaged_;
     return;
   }
-  add(record["shape"], {.step = record["step"].get<std::int64_t>(),
-                        .key = record["key"],
-                        .on_trial = base::value_at<bool>(record, "trial"),
-                        .then = base::text_at(record, "then")});
+  add(record["shape"],
+      {.step = record["step"].get<std::int64_t>(),
+       .key = record["key"],
+       .on_trial = base::value_at<bool>(record, "trial"),
+       .then = base::text_at(record, "then"),
+       .stage = base::from_name<LaneStage>(base::text_at(record, "stage")).value_or(LaneStage::kNone)});
 }
 
 nlohmann::json LaneLog::since(std::int64_t step) const {

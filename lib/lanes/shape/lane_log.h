@@ -4,17 +4,30 @@
 // depends on timing, so each change is recorded in the run's journal, and a resumed run follows these records from its
 // checkpoint on. docs/decisions/0011-lanes-and-exact-recovery.md. Training thread.
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/file_system.h"
 
 namespace esper::lanes {
+
+// After a step in eager: how far its shape has come on the way to a compiled program.
+enum class LaneStage {
+  kNone,      // it warms up; or it is not said, as in lanes in which the way depends on times
+  kWarmedUp,  // its next step is recorded
+  kRecorded,  // its steps are a program, which is to be compiled
+};
+constexpr auto names(LaneStage) {
+  using S = LaneStage;
+  return std::array{std::pair{S::kNone, ""}, std::pair{S::kWarmedUp, "warmed_up"}, std::pair{S::kRecorded, "recorded"}};
+}
 
 // From this step on, steps of this shape had these bits.
 struct LaneRecord {
@@ -23,6 +36,7 @@ struct LaneRecord {
   bool on_trial = false;  // the steps are the program's turn in a trial: it is not adopted
   // Of the compiled program that has the steps after this one, in which it agreed with eager; empty: as this step.
   std::string then{};
+  LaneStage stage = LaneStage::kNone;
 
   bool operator==(const LaneRecord&) const = default;
 };

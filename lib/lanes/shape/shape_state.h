@@ -76,7 +76,7 @@ enum class ShapeEvent {
   kRecorded,       // the step is a program
   kStaysEager,     // it cannot be recorded, or eager was selected
   kInstalled,      // its program was prepared before the structure changed
-  kFollowed,       // the journal's last change of bits was repeated, and its compiled program is the incumbent
+  kFollowed,       // the journal's last record was repeated: its compiled program is the incumbent, or will be compiled
   kFollowedEager,  // the same, and eager runs: its bits were recorded, or those of a program that was on trial
   kCannotFollow,   // the program that the journal names is unavailable
   kCandidate,      // a lane that may be better is ready

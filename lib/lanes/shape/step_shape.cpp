@@ -14,6 +14,11 @@ void StepShape::enter(ShapeEvent event, ShapeState next) {
   state = std::move(next);
 }
 
+LaneStage StepShape::stage() const {
+  if (program) return LaneStage::kRecorded;
+  return is(StateId::kRecording) ? LaneStage::kWarmedUp : LaneStage::kNone;
+}
+
 Lane* StepShape::candidate() {
   if (auto* checking = std::get_if<Checking>(&state)) return &checking->candidate;
   if (auto* trialling = std::get_if<Trialling>(&state)) return &trialling->candidate;

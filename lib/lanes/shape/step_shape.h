@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "lanes/shape/lane_log.h"
 #include "lanes/shape/shape_state.h"
 #include "program/compile/compile_request.h"
 #include "program/symbolic.h"
@@ -53,6 +54,7 @@ struct RecordedBits {
   bool on_trial = false;             // see LaneRecord
   // Lane::bits() of it, so that a step compares no strings. Unknown for a program on trial: its adoption changes none.
   std::uint64_t bits = kUnknown;
+  LaneStage stage = LaneStage::kNone;
 };
 
 struct StepShape {
@@ -78,6 +80,7 @@ struct StepShape {
   // The program that is compiled for it.
   program::SymbolicProgram to_compile() const { return group != nullptr ? group->program : *program; }
   bool runs_compiled() const { return incumbent.has_value() && incumbent->kind() == config::Lane::kCompiled; }
+  LaneStage stage() const;
   bool is_member() const { return group != nullptr && group->leader != this; }
   // The lane under test; null if there is none.
   Lane* candidate();

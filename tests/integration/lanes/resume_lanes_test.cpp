@@ -239,6 +239,38 @@ TEST_CASE("a program that makes NaN of one batch is given up there, and eager's 
   CHECK(room.compile_service().cache().quarantine_reason(key, program::EntryFault::kWrong));
 }
 
+TEST_CASE("a run killed before a shape's first compiled step gets to its program at the same step, in lane compiled") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneCase c = lane_cases().front();
+  constexpr std::int64_t kBetween = 10, kSteps = 7;  // other shapes may have steps between those of this one
+  for (std::int64_t killed = 1; killed < kSteps; ++killed) {
+    INFO("killed before step " << killed << " of the shape");
+    const LaneRoom room;
+    Journey whole(c, room.path / "journal", Lane::kCompiled);
+    for (std::int64_t n = 0; n < killed; ++n) whole.step(n * kBetween, c);
+    const Values checkpoint = values_of(whole.model());
+    std::filesystem::copy(room.path / "journal", room.path / "killed");
+    for (std::int64_t n = killed; n < kSteps; ++n) whole.step(n * kBetween, c);
+    CHECK(whole.compiled_steps() == kSteps - 3);  // warm-up, recording, comparison
+
+    for (const std::int64_t from : {killed - 1, killed}) {
+      INFO("resumed from step " << from);
+      Journey resumed(c, room.path / "killed", Lane::kCompiled);
+      if (from < killed) {
+        Journey again(c, room.path / "again", Lane::kCompiled);
+        for (std::int64_t n = 0; n < from; ++n) again.step(n * kBetween, c);
+        resumed.start_from(values_of(again.model()));
+      } else {
+        resumed.start_from(checkpoint);
+      }
+      for (std::int64_t n = from; n < kSteps; ++n) resumed.step(n * kBetween, c);
+      CHECK(same_bits(whole.model(), resumed.model()));
+      std::filesystem::remove(room.path / "again");
+    }
+  }
+}
+
 TEST_CASE("after a bad step the programs of all shapes are compared, each at its first step from there on") {
   test::need_python_with_torch();
   at::set_num_threads(1);
