@@ -1,5 +1,7 @@
 #include "lanes/journal_follower.h"
 
+#include <algorithm>
+
 #include "base/interrupt.h"
 #include "base/names.h"
 #include "lanes/lane/recording.h"
@@ -44,7 +46,9 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
       shape.incumbent = std::move(*lane);
     }
     // After the step of the journal's last record the run compares as one that was not killed.
-    if (is_after && number >= shape.next_check) {
+    const auto next_check = std::max(shape.next_check, machine_.checks().next_after(record->step - 1));
+    if (is_after && number >= next_check) {
+      shape.next_check = next_check;
       end(shape);
       return Outcome::kGoesOn;
     }

@@ -72,8 +72,9 @@ bool StepRunner::step(Batch microbatches, StepPlace place) {
   const StepOutcome outcome = machine_.step(shape, microbatches, place);
   if (outcome.event == ShapeEvent::kRecorded) seek_candidate(shape, microbatches, place);
   search_.learn(shape, outcome, place);
-  const bool agreed = outcome.from == StateId::kRechecking && outcome.event == ShapeEvent::kAgreed;
-  if (agreed && shape.runs_compiled() && shape.next_check > place.number + 1) {
+  const bool stays = outcome.from == StateId::kRechecking && outcome.event == ShapeEvent::kAgreed;
+  const bool is_adopted = outcome.from == StateId::kChecking && outcome.event == ShapeEvent::kAdopted;
+  if ((stays || is_adopted) && shape.runs_compiled() && shape.next_check > place.number + 1) {
     journal_.record_comparison(shape, executor_.tally(), place.number);
   } else if (journal_.record(shape, executor_.tally(), place.number, stage_of(shape))) {
     shape.next_check = machine_.checks().next_after(place.number);

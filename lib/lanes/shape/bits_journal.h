@@ -49,8 +49,8 @@ class BitsJournal {
   // it changed. Returns true if the shape's bits are a compiled program's from this step on, or the one that had them
   // was adopted in it.
   bool record(StepShape& shape, const StepTally& ran, std::int64_t number, LaneStage stage = LaneStage::kNone);
-  // The same after a step in which the incumbent, a compiled program, agreed with eager, which ran it: the incumbent
-  // has the shape's next step. A run that is killed before that step is resumed with the incumbent.
+  // The same after a step in which the incumbent, a compiled program, agreed with eager, which ran it, or was adopted
+  // since it agreed: it has the shape's next step. A run that is killed before that step is resumed with the incumbent.
   void record_comparison(StepShape& shape, const StepTally& ran, std::int64_t number);
   // While it lives record() and record_comparison() do nothing: steps are run that the run does not go on from. What
   // they were is not known to the journal, and the run's next step is compared with its last one before them.

@@ -34,7 +34,7 @@ struct LaneRecord {
   std::int64_t step = 0;  // counted as in RunProgress::step
   std::string key{};      // of the compiled program in the cache; empty: eager's bits
   bool on_trial = false;  // the steps are the program's turn in a trial: it is not adopted
-  // Of the compiled program that has the steps after this one, in which it agreed with eager; empty: as this step.
+  // Of the compiled program that has the steps after this one, in which it was compared; empty: as this step.
   std::string then{};
   LaneStage stage = LaneStage::kNone;
 

@@ -153,7 +153,7 @@ TEST_CASE("a comparison that is due after the step of the last record is left to
   CHECK(it.shape().is(StateId::kSearching));
   Following later(Lane::kCompiled, {{12, kFirst}});
   const std::int64_t steps = later.compiled_steps();
-  CHECK(later.step(13) == Outcome::kGoesOn);
+  CHECK(later.step(2 * kCheckEvery) == Outcome::kGoesOn);
   CHECK(later.compiled_steps() == steps);
   CHECK(later.shape().is(StateId::kSearching));
   CHECK(later.shape().runs_compiled());
