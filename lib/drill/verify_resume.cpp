@@ -30,8 +30,7 @@ constexpr int kMostFruitless = 5;  // runs in a row without a kill that counts
 
 Begin begin_of(const TrainingPlan& plan) {
   const auto lane = config::load_run_config(plan.config, plan.assignments).step.lane;
-  const bool may_compile = lane == config::Lane::kAuto || lane == config::Lane::kCompiled;
-  return may_compile ? Begin::kAtFirstCheckpoint : Begin::kAtStart;
+  return lane == config::Lane::kAuto ? Begin::kAtFirstCheckpoint : Begin::kAtStart;
 }
 
 // All runs have the same name: the ids of commands repeat it.

@@ -17,8 +17,8 @@ namespace esper::drill {
 // Where the killed trainings begin.
 enum class Begin {
   kAtStart,
-  // With the first checkpoint of the reference, whose journal says which steps ran compiled: in lane auto and compiled
-  // a run that starts anew may choose otherwise, and a compiled step has other bits than eager's.
+  // With the first checkpoint of the reference, whose journal says which steps ran compiled: in lane auto a run that
+  // starts anew may choose otherwise, and a compiled step has other bits than eager's.
   kAtFirstCheckpoint,
 };
 constexpr auto names(Begin) {

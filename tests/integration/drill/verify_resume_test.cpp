@@ -51,6 +51,16 @@ TEST_CASE("where lanes may differ, killed runs begin with the reference's first 
   CHECK(json_of(finished)["begin"] == "first_checkpoint");
 }
 
+TEST_CASE("runs in lane compiled that are killed from their start have the bits of one that is not") {
+  const RunRoom room;
+  const auto finished = verify(room, {"--kills", "4", "--json", "--set", "epochs=40", "step.lane=compiled",
+                                      "step.check_every=50", "data.batch_size=60"});
+  INFO(finished.out << finished.err);
+  REQUIRE(finished.exit_code == 0);
+  CHECK(json_of(finished)["begin"] == "start");
+  CHECK(json_of(finished)["equal"] == true);
+}
+
 TEST_CASE("a policy in a process of its own is resumed with the run") {
   const RunRoom room;
   const auto finished = verify(
