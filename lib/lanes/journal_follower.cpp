@@ -27,7 +27,7 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
   const bool is_after = record && number > record->step && !record->on_trial && journal_.is_done(shape, number);
   if (!record || record->key.empty()) {
     shape.incumbent.reset();
-    if (is_after && takes_up_stage(shape, *record, microbatches)) return Outcome::kGoesOn;
+    if (is_after && resume_stage(shape, *record, microbatches)) return Outcome::kGoesOn;
     executor_.run_eager(microbatches);
   } else {
     if (!shape.incumbent || shape.incumbent->key() != record->key) {
@@ -56,8 +56,8 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
   }
   if (journal_.repeat(shape, executor_.tally(), number)) shape.next_check = machine_.checks().next_after(number);
   if (!journal_.is_done(shape, number)) return Outcome::kRan;
-  const bool takes_up_next = record && record->stage == LaneStage::kRecorded && number == record->step;
-  if (takes_up_next && context_.config.lane == config::Lane::kCompiled) return Outcome::kRan;
+  const bool has_stage = record && record->stage == LaneStage::kRecorded && number == record->step;
+  if (has_stage && context_.config.lane == config::Lane::kCompiled) return Outcome::kRan;
   if (record && record->on_trial) {
     // The earlier process may have run any part of the program's turn.
     if (++std::get<Following>(shape.state).last_turn < program::Trial::kStepsPerTurn) return Outcome::kRan;
@@ -70,7 +70,7 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
 
 // Where the run that was not killed is with the shape's steps in eager: lane compiled gets to its program at the same
 // step. False if the record does not say, and nothing was done.
-bool JournalFollower::takes_up_stage(StepShape& shape, const LaneRecord& record, Batch microbatches) {
+bool JournalFollower::resume_stage(StepShape& shape, const LaneRecord& record, Batch microbatches) {
   if (record.stage == LaneStage::kNone || context_.config.lane != config::Lane::kCompiled) return false;
   const bool is_recorded = record.stage == LaneStage::kRecorded && record_program(shape, microbatches);
   shape.recorded.stage = is_recorded ? LaneStage::kRecorded : LaneStage::kWarmedUp;

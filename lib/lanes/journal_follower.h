@@ -30,7 +30,8 @@ class JournalFollower {
     kGoesOn,        // no step was run: it is the one after the journal's last record, in a state other than Following
     kInterrupted,   // a signal stops the run: no step was run
   };
-  // Runs the step of a shape in state Following as the journal records it; ends that state after the last record. A
+  // Runs the step of a shape in state Following as the journal records it; ends that state after the last record, or in
+  // the step after it where that has a stage. A
   // compiled program that this record has on trial runs for a whole turn, and is then a candidate as before its trial.
   Outcome step(StepShape& shape, std::span<const step::Microbatch> microbatches, std::int64_t number);
 
@@ -39,7 +40,7 @@ class JournalFollower {
 
   base::Expected<Lane> lane_of(StepShape& shape, const std::string& key, Batch microbatches);
   base::Expected<void> record_program(StepShape& shape, Batch microbatches) const;
-  bool takes_up_stage(StepShape& shape, const LaneRecord& record, Batch microbatches);
+  bool resume_stage(StepShape& shape, const LaneRecord& record, Batch microbatches);
   void compile_again(StepShape& shape, const std::string& key, Batch microbatches);
   void end(StepShape& shape);
 

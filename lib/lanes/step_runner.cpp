@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "leyline/telemetry/telemetry.h"
 
 namespace esper::lanes {
@@ -61,14 +62,16 @@ bool StepRunner::step(Batch microbatches, StepPlace place) {
     return true;
   }
   StepShape& shape = known != nullptr ? *known : shape_of(microbatches, place);
-  if (shape.is(StateId::kFollowing)) {
-    using Followed = JournalFollower::Outcome;
-    const Followed followed = follower_.step(shape, microbatches, place.number);
-    if (followed == Followed::kInterrupted) return false;
-    if (followed == Followed::kRan) return true;
-  }
+  using Followed = JournalFollower::Outcome;
+  const bool follows = shape.is(StateId::kFollowing);
+  const Followed followed = follows ? follower_.step(shape, microbatches, place.number) : Followed::kGoesOn;
+  if (followed == Followed::kInterrupted) return false;
+  if (followed == Followed::kRan) return true;
   const bool check_is_due = shape.incumbent && place.number >= shape.next_check;
   if (!check_is_due) seek_candidate(shape, microbatches, place);
+  // The wait for the program may have ended early; the next process repeats the step.
+  const bool waited = follows && config_.lane == LaneId::kCompiled && shape.is(StateId::kSearching) && !shape.incumbent;
+  if (waited && base::Interrupt::requested() != 0) return false;
   const StepOutcome outcome = machine_.step(shape, microbatches, place);
   if (outcome.event == ShapeEvent::kRecorded) seek_candidate(shape, microbatches, place);
   search_.learn(shape, outcome, place);

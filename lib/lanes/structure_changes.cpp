@@ -39,16 +39,21 @@ void StructureChanges::prepare(std::span<const LikelyChange> likely, std::int64_
 void StructureChanges::keep_example(std::span<const step::Microbatch> microbatches, std::int64_t left) {
   if (!preparer_.is_on()) return;
   ShapeSet seen;
-  preparer_.keep_example(seen.add(version_, microbatches), microbatches, left);
+  const StepShape& shape = seen.add(version_, microbatches);
+  if (!journal_.has(shape)) return;
+  preparer_.keep_example(shape, microbatches, left);
   step::create_constants(context_.model.state, microbatches);  // inputs of programs
 }
 
 void StructureChanges::take_structure(std::int64_t number) {
   const std::uint64_t structure = context_.model.network.structure_version();
-  if (std::exchange(version_, structure) == structure || !preparer_.is_on()) return;
+  if (std::exchange(version_, structure) == structure) return;
   if (!shapes_.empty() && shapes_.shapes().front()->structure == structure) return;
   const bool had_program = journal_.end_structure(number);
-  if (shapes_.empty() && preparer_.examples().empty()) return record_swapped(number);
+  if (!preparer_.is_on() || (shapes_.empty() && preparer_.examples().empty())) {
+    drop_shapes(context_, shapes_, queue_);
+    return record_swapped(number);
+  }
   watch_.end();
   preparer_.give_up_dry_run();
   const PreparationTime preparing(context_);

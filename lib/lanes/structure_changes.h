@@ -36,8 +36,8 @@ class StructureChanges {
   // unchanged. steps_left: of the run.
   void prepare(std::span<const LikelyChange> likely, std::int64_t steps_left);
 
-  // Microbatches of a shape of which a resumed run may see no step before the network changes: its lanes are prepared
-  // as those of other shapes. left: remaining steps of the shape.
+  // Microbatches of which a resumed run may have no step before the network changes: where its journal knows the shape,
+  // its lanes are prepared as those of other shapes. left: remaining steps of the shape.
   void keep_example(std::span<const step::Microbatch> microbatches, std::int64_t left);
 
   // While it is on, the first steps after a change are to be timed for it.

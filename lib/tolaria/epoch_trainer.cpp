@@ -13,6 +13,7 @@
 #include "device/cuda_table.h"
 #include "kasmina/network/network_seeds.h"
 #include "leyline/telemetry/telemetry.h"
+#include "tolaria/run/microbatch_parts.h"
 #include "tolaria/run/save_schedule.h"
 
 namespace esper::tolaria {
@@ -58,7 +59,8 @@ EpochTrainer::EpochTrainer(Run& run, GoodState& good_state)
       batches_(run.data.train, run.facts.device, run.facts.config.step.accumulation,
                look_ahead_for(run.facts.config.data, run.facts.device, run.data.train), run.ledger),
       failure_(run.facts, run.progress),
-      shows_shapes_(run.facts.config.step.lane == config::Lane::kCompiled && !run.lanes.log.empty()) {
+      keeps_examples_(run.facts.config.step.lane == config::Lane::kCompiled && !run.lanes.log.empty() &&
+                      run.facts.config.step.compile.ahead > 0 && run.lanes.build != nullptr) {
   runner_.compare_at(run.progress.safety.compared_steps);
 }
 
@@ -80,15 +82,16 @@ void EpochTrainer::report_pageable_batches(const std::string& reason) {
       leyline::event("tolaria.pinned_memory_refused"_event, leyline::Level::kWarning, {{"reason", reason}}));
 }
 
-void EpochTrainer::show_shapes() {
+void EpochTrainer::keep_examples() {
   const auto& facts = run_.facts;
   const auto last_step = facts.steps_per_epoch() - 1;
+  const auto parts = run_.progress.safety.parts_at(run_.progress.step);
   std::vector<Microbatch> microbatches;
   for (const std::int64_t step : {std::int64_t{0}, last_step}) {
     batches_.begin_epoch(run_.progress.epoch, step * facts.config.step.accumulation);
     batches_.next(microbatches);
     if (!microbatches.empty())
-      runner_.structure_changes().keep_example(microbatches, steps_left_of_shape(microbatches, run_));
+      runner_.structure_changes().keep_example(in_parts(microbatches, parts), steps_left_of_shape(microbatches, run_));
   }
 }
 
@@ -123,7 +126,7 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   const base::Clock& clock = run_.facts.clock;
   const auto begin = clock.now();
   const auto wait_before = run_.ledger.so_far(Owner::kLoaderWait);
-  if (std::exchange(shows_shapes_, false)) show_shapes();
+  if (std::exchange(keeps_examples_, false)) keep_examples();
   begin_epoch();
   failure_.begin_epoch(good_state_.has_growing_seeds() ? EpochFailure::Seeds::kGrow : EpochFailure::Seeds::kNone);
   steady_bits_.copied();  // at the end of the epoch before, or of the return to it

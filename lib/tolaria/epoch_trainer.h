@@ -50,7 +50,7 @@ class EpochTrainer {
   bool end_step(const std::vector<step::Microbatch>& microbatches);
   // In lane compiled a structure's first steps run where they would without an interruption, also those of shapes that
   // had no step since the run was resumed.
-  void show_shapes();
+  void keep_examples();
   void advance_cursor(const std::vector<step::Microbatch>& microbatches);
   void report_pageable_batches(const std::string& reason);
 
@@ -61,7 +61,7 @@ class EpochTrainer {
   BatchSource batches_;
   EpochFailure failure_;
   SteadyBits steady_bits_;
-  bool shows_shapes_;
+  bool keeps_examples_;
   bool has_trained_ = false;  // an epoch, in this process
   bool has_reported_pageable_ = false;
 };

@@ -172,7 +172,7 @@ std::optional<int> await_child(pid_t child, Duration timeout) {
     if (ended == child) return status;
     const auto left_ms = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.now()).count();
     if ((ended < 0 && errno != EINTR) || left_ms <= 0) return std::nullopt;
-    if (has_ended) clock.sleep(kPause);  // a process that traces it has not been told yet
+    if (has_ended) clock.sleep(kPause);  // a process that traces it has not been notified yet
     has_ended = sleep_until_end(handle, left_ms);
   }
 }

@@ -19,7 +19,7 @@ std::int64_t BitsJournal::restore(StepShape& shape, std::int64_t number) {
   shape.recorded.key = record->key;
   shape.recorded.on_trial = record->on_trial;
   shape.recorded.stage = record->stage;
-  bits_[shape.name] = {record->key, record->on_trial};
+  bits_[shape.name] = {record->key, record->on_trial, record->stage};
   return record->key.empty() ? number : record->step;
 }
 
@@ -55,7 +55,7 @@ bool BitsJournal::record(StepShape& shape, const StepTally& ran, std::int64_t nu
   const bool has_changed = changed(shape, ran, on_trial);
   const bool advances = ran.key.empty() && stage != shape.recorded.stage;
   if (!has_changed && !advances) return false;
-  shape.recorded.stage = stage;
+  shape.recorded.stage = bits_[shape.name].stage = stage;
   append(shape.name, {.step = number, .key = ran.key, .on_trial = on_trial, .stage = stage});
   return !ran.key.empty();
 }
@@ -77,7 +77,7 @@ void BitsJournal::append(const std::string& shape, const LaneRecord& record) {
 bool BitsJournal::end_structure(std::int64_t number) {
   bool had_program = false;
   for (const auto& [shape, record] : log_.end_structure(number)) {
-    bits_.try_emplace(shape, LastBits{.key = record.key, .on_trial = record.on_trial});
+    bits_[shape] = {.key = record.key, .on_trial = record.on_trial, .stage = record.stage};
     had_program |= !record.key.empty() && !record.on_trial;
   }
   return had_program;
@@ -87,7 +87,8 @@ void BitsJournal::record_all(std::int64_t number, const BitsOf& bits_of) {
   for (auto& [shape, last] : bits_) {
     if (log_.goes_on_after(shape, number - 1)) continue;
     const std::string now = bits_of(shape, last.key);
-    if (last.is_recorded && last.key == now && !last.on_trial) continue;
+    // A stage is one of the structure that ends.
+    if (last.is_recorded && last.key == now && !last.on_trial && last.stage == LaneStage::kNone) continue;
     last = {now};
     append(shape, {.step = number, .key = now});
   }

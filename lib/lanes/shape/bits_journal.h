@@ -22,6 +22,8 @@ class BitsJournal {
 
   // True if nothing was recorded and nothing is left to repeat.
   bool empty() const { return log_.empty() && bits_.empty(); }
+  // True if records of the resumed run are left to repeat for this shape.
+  bool has(const StepShape& shape) const { return log_.has(shape.name); }
   // True if records of the resumed run are left to repeat for this shape at this step or later.
   bool follows(const StepShape& shape, std::int64_t number) const {
     return log_.at(shape.name, number) || log_.goes_on_after(shape.name, number);
@@ -80,6 +82,7 @@ class BitsJournal {
   struct LastBits {
     std::string key;  // of the compiled program that ran last, or empty
     bool on_trial = false;
+    LaneStage stage = LaneStage::kNone;
     bool is_recorded = true;
   };
 

@@ -66,6 +66,7 @@ class LaneLog {
   // Drops the records of a shape that no longer follows them.
   void forget(const std::string& shape) { records_.erase(shape); }
   bool empty() const { return records_.empty(); }
+  bool has(const std::string& shape) const { return records_.contains(shape); }
   // True if there is a record after the one in force at `step`.
   bool goes_on_after(const std::string& shape, std::int64_t step) const;
 

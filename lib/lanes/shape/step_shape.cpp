@@ -15,8 +15,9 @@ void StepShape::enter(ShapeEvent event, ShapeState next) {
 }
 
 LaneStage StepShape::stage() const {
-  if (program) return LaneStage::kRecorded;
-  return is(StateId::kRecording) ? LaneStage::kWarmedUp : LaneStage::kNone;
+  if (is(StateId::kRecording)) return LaneStage::kWarmedUp;
+  const bool is_before = is(StateId::kWarmUp) || is(StateId::kFollowing);
+  return program && !is_before ? LaneStage::kRecorded : LaneStage::kNone;
 }
 
 Lane* StepShape::candidate() {

@@ -28,14 +28,15 @@ struct Written {
           records.emplace_back(record["step"].get<std::int64_t>(), record["key"].get<std::string>());
           if (record.value("trial", false)) on_trial.push_back(records.back().first);
           then.push_back(record.value("then", ""));
+          stages.push_back(record.value("stage", ""));
         }) {
     shape.name = "whole";
   }
   Written(const Written&) = delete;
 
   std::vector<Record> records;
-  std::vector<std::int64_t> on_trial;  // steps of the records that are of a trial
-  std::vector<std::string> then;       // LaneRecord::then of each
+  std::vector<std::int64_t> on_trial;     // steps of the records that are of a trial
+  std::vector<std::string> then, stages;  // LaneRecord::then and stage of each
   BitsJournal journal;
   StepShape shape;
 };
@@ -98,6 +99,20 @@ TEST_CASE("a comparison's step is recorded together with the program that agreed
     CHECK(it.records.back() == Record{41, ""});
     CHECK(it.then.back() == "first");
   }
+}
+
+TEST_CASE("the stage of a shape in eager is recorded where it changes, and ends with the structure") {
+  Written it;
+  it.journal.record(it.shape, kEager, 0);
+  it.journal.record(it.shape, kEager, 1, LaneStage::kWarmedUp);
+  it.journal.record(it.shape, kEager, 2, LaneStage::kRecorded);
+  it.journal.record(it.shape, kEager, 3, LaneStage::kRecorded);
+  CHECK(it.records == std::vector<Record>{{0, ""}, {1, ""}, {2, ""}});
+  const auto stays = [](const std::string&, const std::string& key) { return key; };
+  it.journal.record_all(4, stays);
+  it.journal.record_all(5, stays);
+  CHECK(it.records == std::vector<Record>{{0, ""}, {1, ""}, {2, ""}, {4, ""}});
+  CHECK(it.stages == std::vector<std::string>{"", "warmed_up", "recorded", ""});
 }
 
 TEST_CASE("a comparison's record is followed by eager's step and the program's") {
