@@ -46,7 +46,9 @@ void BitsJournal::rolled_back() {
 
 bool BitsJournal::repeat(StepShape& shape, const StepTally& ran, std::int64_t number) {
   const auto record = at(shape, number);
-  return changed(shape, ran, record && record->on_trial);
+  const bool has_changed = changed(shape, ran, record && record->on_trial);
+  shape.recorded.stage = bits_[shape.name].stage = record ? record->stage : LaneStage::kNone;
+  return has_changed;
 }
 
 bool BitsJournal::record(StepShape& shape, const StepTally& ran, std::int64_t number, LaneStage stage) {

@@ -115,6 +115,20 @@ TEST_CASE("the stage of a shape in eager is recorded where it changes, and ends 
   CHECK(it.stages == std::vector<std::string>{"", "warmed_up", "recorded", ""});
 }
 
+TEST_CASE("a stage that was repeated ends with the structure, too") {
+  LaneLog log;
+  log.add("whole", {.step = 0});
+  log.add("whole", {.step = 1, .stage = LaneStage::kRecorded});
+  Written it(std::move(log));
+  it.journal.restore(it.shape, 0);
+  it.journal.repeat(it.shape, kEager, 0);
+  it.journal.repeat(it.shape, kEager, 1);
+  CHECK(it.shape.recorded.stage == LaneStage::kRecorded);
+  it.journal.forget(it.shape);
+  it.journal.record_all(2, [](const std::string&, const std::string& key) { return key; });
+  CHECK(it.records == std::vector<Record>{{2, ""}});
+}
+
 TEST_CASE("a comparison's record is followed by eager's step and the program's") {
   LaneLog log;
   log.add("whole", {.step = 30, .key = "", .then = "first"});
