@@ -61,6 +61,29 @@ TEST_CASE("runs in lane compiled that are killed from their start have the bits 
   CHECK(json_of(finished)["equal"] == true);
 }
 
+TEST_CASE("a run in lane compiled that is stopped right before it grows goes on as one that is not") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  const Words compiled{"epochs=8", "step.lane=compiled", "data.batch_size=60"};
+  const auto last_state = [&](const std::string& run) {
+    return contents_of(room.run(run) / "checkpoints" / checkpoints_of(room.run(run)).back() / "state.safetensors");
+  };
+  REQUIRE(train(config, room.run("whole"), compiled).exit_code == 0);
+  const auto grown = events_of(room.run("whole"), "tolaria.growth_swapped").size();
+  CHECK(grown > 0);
+  for (int epoch = 1; epoch <= 6; ++epoch) {
+    CAPTURE(epoch);
+    const std::string run = "stopped-" + std::to_string(epoch);
+    const auto stopped = run_program(train_command(config, room.run(run), compiled),
+                                     {"ESPER_FAULTS=tolaria.validating.term@" + std::to_string(epoch)});
+    CHECK(stopped.exit_code == 143);
+    const auto resumed = resume(room.run(run));
+    INFO(resumed.err);
+    REQUIRE(resumed.exit_code == 0);
+    CHECK((last_state(run) == last_state("whole")));
+  }
+}
+
 TEST_CASE("a policy in a process of its own is resumed with the run") {
   const RunRoom room;
   const auto finished = verify(
