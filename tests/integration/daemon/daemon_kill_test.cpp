@@ -2,7 +2,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -33,7 +32,7 @@ int kills_wanted() {
 
 // Long enough that the jobs do not end before the kills.
 Words settings_of(int job) {
-  return {"epochs=" + std::to_string(std::max(60, 3 * kills_wanted() / 2)), "seed=" + std::to_string(100 + job)};
+  return {"epochs=" + std::to_string(3 * kills_wanted()), "seed=" + std::to_string(100 + job)};
 }
 
 struct Scorecard {
