@@ -17,8 +17,11 @@ torch::Tensor on_host(const torch::Tensor& tensor) { return tensor.is_cpu() ? te
 FiniteWatch::Look FiniteWatch::look_at(const MetricSums& metrics) {
   const torch::Tensor counts = on_host(metrics.counts), sums = on_host(metrics.sums);
   const auto* figures = sums.const_data_ptr<double>();
-  return {*counts.const_data_ptr<std::int64_t>() - static_cast<std::int64_t>(figures[kFinite]),
-          std::isfinite(figures[kLoss])};
+  const auto steps = *counts.const_data_ptr<std::int64_t>();
+  const double finite_steps = figures[kFinite];
+  const bool is_sound =
+      finite_steps >= 0 && finite_steps <= static_cast<double>(steps);  // a bad step may spoil it, too
+  return {steps - (is_sound ? static_cast<std::int64_t>(finite_steps) : 0), is_sound && std::isfinite(figures[kLoss])};
 }
 
 void FiniteWatch::begin(const StepState& state, Overflow overflow) {

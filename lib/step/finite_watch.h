@@ -42,7 +42,7 @@ class FiniteWatch {
  private:
   struct Look {
     std::int64_t bad_steps = 0;
-    bool has_finite_loss = true;
+    bool has_finite_loss = true;  // false also where the sums are spoilt
   };
   static Look look_at(const MetricSums& metrics);
 
