@@ -31,8 +31,8 @@ class JournalFollower {
     kInterrupted,   // a signal stops the run: no step was run
   };
   // Runs the step of a shape in state Following as the journal records it; ends that state after the last record, or in
-  // the step after it where that has a stage. A
-  // compiled program that this record has on trial runs for a whole turn, and is then a candidate as before its trial.
+  // the step after it where that has a stage. A compiled program that this record has on trial runs for a whole turn,
+  // and is then a candidate as before its trial.
   Outcome step(StepShape& shape, std::span<const step::Microbatch> microbatches, std::int64_t number);
 
  private:

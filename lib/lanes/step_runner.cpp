@@ -85,7 +85,7 @@ bool StepRunner::step(Batch microbatches, StepPlace place) {
   return true;
 }
 
-// In other lanes the way to a compiled program depends on times.
+// Lane auto decides by measured times, so a resumed run does not go on from a stage.
 LaneStage StepRunner::stage_of(const StepShape& shape) const {
   const bool is_eager = executor_.tally().key.empty();
   return config_.lane == LaneId::kCompiled && is_eager ? shape.stage() : LaneStage::kNone;

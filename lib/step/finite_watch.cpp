@@ -19,8 +19,8 @@ FiniteWatch::Look FiniteWatch::look_at(const MetricSums& metrics) {
   const auto* figures = sums.const_data_ptr<double>();
   const auto steps = *counts.const_data_ptr<std::int64_t>();
   const double finite_steps = figures[kFinite];
-  const bool is_sound =
-      finite_steps >= 0 && finite_steps <= static_cast<double>(steps);  // a bad step may spoil it, too
+  // A bad step may leave any number in the sum.
+  const bool is_sound = finite_steps >= 0 && finite_steps <= static_cast<double>(steps);
   return {steps - (is_sound ? static_cast<std::int64_t>(finite_steps) : 0), is_sound && std::isfinite(figures[kLoss])};
 }
 

@@ -18,9 +18,9 @@
 
 namespace esper::lanes {
 
-// After a step in eager: how far its shape has come on the way to a compiled program.
+// After a step in eager: how near its shape is to running a compiled program.
 enum class LaneStage {
-  kNone,      // it warms up; or it is not said, as in lanes in which the way depends on times
+  kNone,      // it warms up, or the lane is not `compiled`: in `auto` measured times decide when programs run
   kWarmedUp,  // its next step is recorded
   kRecorded,  // its steps are a program, which is to be compiled
 };

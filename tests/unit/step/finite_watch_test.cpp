@@ -56,6 +56,19 @@ TEST_CASE("one that is not finite in the parameters trips it, too, and is named"
   CHECK(trips(watch, bench));
 }
 
+TEST_CASE("a sum of the finite steps that no steps can have trips it") {
+  for (const double sum : {kNaN, kInf, -kInf, 1e300, -1.0, 4.0}) {
+    CAPTURE(sum);
+    Bench bench(plain_sgd());
+    step::FiniteWatch watch;
+    watch.begin(bench.state, Overflow::kFailure);
+    for (int i = 0; i < 3; ++i) bench.step({samples(8)});
+    REQUIRE_FALSE(trips(watch, bench));
+    bench.state.metrics.sums[step::kFinite].fill_(sum);
+    CHECK(trips(watch, bench));
+  }
+}
+
 TEST_CASE("a loss that is not finite trips it, though every gradient is") {
   auto settings = plain_sgd();
   settings.loss.kind = config::LossKind::kHuber;  // its gradient is at most huber_delta

@@ -51,6 +51,7 @@ TEST_CASE("a checkpoint whose save does not end in time is not taken for missing
   auto config = small_config();
   config.safety.save_deadline = std::chrono::milliseconds(50);
   ReactingRun run(config);
+  static const auto disk = run.it.disk;  // the thread that saves is left behind, and outlives the run
   run.it.progress.step = 6;
   run.it.files.hold_calls();
   run.it.saver.save();
