@@ -92,6 +92,7 @@ void CandidateSearch::learn(StepShape& shape, const StepOutcome& outcome, StepPl
 void CandidateSearch::learn_rejection(StepShape& shape, const StepOutcome& outcome) {
   failures_.reject(outcome.lane, outcome.key, outcome.rejection);
   if (outcome.rejection.cause == Rejection::Cause::kNotFaster || outcome.key.empty()) return;
+  shape.search.rejected = true;
   shape.search.tried_uncompiled = false;  // try it again: it may now be the best
   const bool candidate = outcome.from == StateId::kChecking;
   if (candidate || outcome.rejection.cause == Rejection::Cause::kErred) groups_.withdraw(shape, outcome.key);

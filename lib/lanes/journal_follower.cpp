@@ -20,14 +20,20 @@ void report_trial(const LaneContext& context, const std::string& key, std::int64
   context.emit(event("tolaria.trial_restarted"_event, Level::kInfo, {{"key", key}, {"step", std::to_string(step)}}));
 }
 
+// A record is read from a file, and has any number.
+int near_misses(const LaneProgress& progress) {
+  return static_cast<int>(std::min<std::int64_t>(progress.count, kMostNearMisses - 1));
+}
+
 }  // namespace
 
 JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatches, std::int64_t number) {
   const auto record = journal_.at(shape, number);
-  const bool is_after = record && number > record->step && !record->on_trial && journal_.is_done(shape, number);
+  const bool is_done = journal_.is_done(shape, number);
+  const bool is_after = record && number > record->step && !record->on_trial && is_done;
   if (!record || record->key.empty()) {
     shape.incumbent.reset();
-    if (is_after && resume_stage(shape, *record, microbatches)) return Outcome::kGoesOn;
+    if (is_after && resume_progress(shape, record->progress, microbatches)) return Outcome::kGoesOn;
     executor_.run_eager(microbatches);
   } else {
     if (!shape.incumbent || shape.incumbent->key() != record->key) {
@@ -46,18 +52,21 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
       shape.incumbent = std::move(*lane);
     }
     // After the step of the journal's last record the run compares as one that was not killed.
+    const bool compares = is_done && record->progress.stage == LaneStage::kComparing;
     const auto next_check = std::max(shape.next_check, machine_.checks().next_after(record->step - 1));
-    if (is_after && number >= next_check) {
+    if (compares || (is_after && number >= next_check)) {
       shape.next_check = next_check;
       end(shape);
+      if (compares && shape.is(StateId::kSearching))
+        shape.enter(ShapeEvent::kCheckDue, Rechecking{near_misses(record->progress)});
       return Outcome::kGoesOn;
     }
     executor_.run_in(*shape.incumbent, microbatches);
   }
   if (journal_.repeat(shape, executor_.tally(), number)) shape.next_check = machine_.checks().next_after(number);
-  if (!journal_.is_done(shape, number)) return Outcome::kRan;
-  const bool has_stage = record && record->stage == LaneStage::kRecorded && number == record->step;
-  if (has_stage && context_.config.lane == config::Lane::kCompiled) return Outcome::kRan;
+  if (!is_done) return Outcome::kRan;
+  const bool goes_on = record && record->progress.stage != LaneStage::kNone && number == record->step;
+  if (goes_on && context_.config.lane == config::Lane::kCompiled) return Outcome::kRan;
   if (record && record->on_trial) {
     // The earlier process may have run any part of the program's turn.
     if (++std::get<Following>(shape.state).last_turn < program::Trial::kStepsPerTurn) return Outcome::kRan;
@@ -69,18 +78,33 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
 }
 
 // Where the run that was not killed is with the shape's steps in eager: lane compiled gets to its program at the same
-// step. False if the record does not say, and nothing was done.
-bool JournalFollower::resume_stage(StepShape& shape, const LaneRecord& record, Batch microbatches) {
-  if (record.stage == LaneStage::kNone || context_.config.lane != config::Lane::kCompiled) return false;
-  const bool is_recorded = record.stage == LaneStage::kRecorded && record_program(shape, microbatches);
-  shape.recorded.stage = is_recorded ? LaneStage::kRecorded : LaneStage::kWarmedUp;
-  journal_.forget(shape);
-  if (is_recorded) {
-    shape.enter(ShapeEvent::kFollowed, Searching{});
-  } else {
-    shape.enter(ShapeEvent::kFollowedEager, Recording{});
+// step, or to none. False if the record does not say, and nothing was done.
+bool JournalFollower::resume_progress(StepShape& shape, const LaneProgress& progress, Batch microbatches) {
+  if (context_.config.lane != config::Lane::kCompiled) return false;
+  const auto follow = [&](ShapeEvent event, ShapeState state) {
+    journal_.forget(shape);
+    shape.enter(event, std::move(state));
+    shape.recorded.progress = progress;
+    return true;
+  };
+  switch (progress.stage) {
+    case LaneStage::kNone:
+      return false;
+    case LaneStage::kWarmingUp:
+      if (progress.count == 0) break;
+      return follow(ShapeEvent::kFollowedWarmUp, WarmUp{progress.count});
+    case LaneStage::kComparing:
+      if (!record_program(shape, microbatches)) break;
+      shape.search.near_misses = near_misses(progress);
+      return follow(ShapeEvent::kFollowed, Searching{});
+    case LaneStage::kRejected:
+      shape.search.rejected = true;
+      failures_.report_not_tried(config::Lane::kCompiled,
+                                 "its program was rejected before the run was resumed, which goes on in eager as it "
+                                 "would have; with step.lane: auto others are tried");
+      return follow(ShapeEvent::kStaysEager, EagerOnly{});
   }
-  return true;
+  return follow(ShapeEvent::kFollowedEager, Recording{});
 }
 
 void JournalFollower::end(StepShape& shape) {

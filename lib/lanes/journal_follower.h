@@ -31,8 +31,8 @@ class JournalFollower {
     kInterrupted,   // a signal stops the run: no step was run
   };
   // Runs the step of a shape in state Following as the journal records it; ends that state after the last record, or in
-  // the step after it where that has a stage. A compiled program that this record has on trial runs for a whole turn,
-  // and is then a candidate as before its trial.
+  // the step after it where that says how near the shape is to a compiled program. A compiled program that this record
+  // has on trial runs for a whole turn, and is then a candidate as before its trial.
   Outcome step(StepShape& shape, std::span<const step::Microbatch> microbatches, std::int64_t number);
 
  private:
@@ -40,7 +40,7 @@ class JournalFollower {
 
   base::Expected<Lane> lane_of(StepShape& shape, const std::string& key, Batch microbatches);
   base::Expected<void> record_program(StepShape& shape, Batch microbatches) const;
-  bool resume_stage(StepShape& shape, const LaneRecord& record, Batch microbatches);
+  bool resume_progress(StepShape& shape, const LaneProgress& progress, Batch microbatches);
   void compile_again(StepShape& shape, const std::string& key, Batch microbatches);
   void end(StepShape& shape);
 

@@ -75,20 +75,21 @@ bool StepRunner::step(Batch microbatches, StepPlace place) {
   const StepOutcome outcome = machine_.step(shape, microbatches, place);
   if (outcome.event == ShapeEvent::kRecorded) seek_candidate(shape, microbatches, place);
   search_.learn(shape, outcome, place);
-  const bool stays = outcome.from == StateId::kRechecking && outcome.event == ShapeEvent::kAgreed;
-  const bool is_adopted = outcome.from == StateId::kChecking && outcome.event == ShapeEvent::kAdopted;
-  if ((stays || is_adopted) && shape.runs_compiled() && shape.next_check > place.number + 1) {
-    journal_.record_comparison(shape, executor_.tally(), place.number);
-  } else if (journal_.record(shape, executor_.tally(), place.number, stage_of(shape))) {
-    shape.next_check = machine_.checks().next_after(place.number);
-  }
+  record_bits(shape, outcome, place.number);
   return true;
 }
 
-// Lane auto decides by measured times, so a resumed run does not go on from a stage.
-LaneStage StepRunner::stage_of(const StepShape& shape) const {
-  const bool is_eager = executor_.tally().key.empty();
-  return config_.lane == LaneId::kCompiled && is_eager ? shape.stage() : LaneStage::kNone;
+void StepRunner::record_bits(StepShape& shape, const StepOutcome& outcome, std::int64_t number) {
+  const StepTally& ran = executor_.tally();
+  const bool is_adopted = outcome.from == StateId::kChecking && outcome.event == ShapeEvent::kAdopted;
+  if (shape.runs_compiled() && (is_adopted || outcome.from == StateId::kRechecking)) {
+    const bool compares = shape.is(StateId::kRechecking) || shape.next_check <= number + 1;
+    return journal_.record_comparison(shape, ran, number, compares ? shape.progress() : LaneProgress());
+  }
+  // Lane auto decides by measured times, so a resumed run does not go on from there.
+  const bool has_progress = config_.lane == LaneId::kCompiled && ran.key.empty();
+  if (journal_.record(shape, ran, number, has_progress ? shape.progress() : LaneProgress()))
+    shape.next_check = machine_.checks().next_after(number);
 }
 
 void StepRunner::seek_candidate(StepShape& shape, Batch microbatches, StepPlace place) {

@@ -65,7 +65,7 @@ class StepRunner {
   using Batch = std::span<const step::Microbatch>;
 
   StepShape& shape_of(Batch microbatches, StepPlace place);
-  LaneStage stage_of(const StepShape& shape) const;
+  void record_bits(StepShape& shape, const StepOutcome& outcome, std::int64_t number);
   void seek_candidate(StepShape& shape, Batch microbatches, StepPlace place);
 
   config::StepConfig config_;

@@ -18,8 +18,8 @@ std::int64_t BitsJournal::restore(StepShape& shape, std::int64_t number) {
   if (shape.recorded.key) return number;
   shape.recorded.key = record->key;
   shape.recorded.on_trial = record->on_trial;
-  shape.recorded.stage = record->stage;
-  bits_[shape.name] = {record->key, record->on_trial, record->stage};
+  shape.recorded.progress = record->progress;
+  bits_[shape.name] = {record->key, record->on_trial, record->progress};
   return record->key.empty() ? number : record->step;
 }
 
@@ -47,29 +47,31 @@ void BitsJournal::rolled_back() {
 bool BitsJournal::repeat(StepShape& shape, const StepTally& ran, std::int64_t number) {
   const auto record = at(shape, number);
   const bool has_changed = changed(shape, ran, record && record->on_trial);
-  shape.recorded.stage = bits_[shape.name].stage = record ? record->stage : LaneStage::kNone;
+  shape.recorded.progress = bits_[shape.name].progress = record ? record->progress : LaneProgress();
   return has_changed;
 }
 
-bool BitsJournal::record(StepShape& shape, const StepTally& ran, std::int64_t number, LaneStage stage) {
+bool BitsJournal::record(StepShape& shape, const StepTally& ran, std::int64_t number, LaneProgress progress) {
   const bool on_trial = !ran.key.empty() && !(shape.incumbent && shape.incumbent->key() == ran.key);
   if (paused_) return false;
   const bool has_changed = changed(shape, ran, on_trial);
-  const bool advances = ran.key.empty() && stage != shape.recorded.stage;
+  const bool advances = ran.key.empty() && progress != shape.recorded.progress;
   if (!has_changed && !advances) return false;
-  shape.recorded.stage = bits_[shape.name].stage = stage;
-  append(shape.name, {.step = number, .key = ran.key, .on_trial = on_trial, .stage = stage});
+  shape.recorded.progress = bits_[shape.name].progress = progress;
+  append(shape.name, {.step = number, .key = ran.key, .on_trial = on_trial, .progress = progress});
   return !ran.key.empty();
 }
 
-void BitsJournal::record_comparison(StepShape& shape, const StepTally& ran, std::int64_t number) {
+void BitsJournal::record_comparison(StepShape& shape, const StepTally& ran, std::int64_t number,
+                                    LaneProgress progress) {
   if (paused_) return;
   StepTally next;
   next.bits = shape.incumbent->bits();
   next.key = shape.incumbent->key();
   changed(shape, ran, false);
   changed(shape, next, false);
-  append(shape.name, {.step = number, .key = ran.key, .then = next.key});
+  shape.recorded.progress = bits_[shape.name].progress = progress;
+  append(shape.name, {.step = number, .key = ran.key, .then = next.key, .progress = progress});
 }
 
 void BitsJournal::append(const std::string& shape, const LaneRecord& record) {
@@ -79,7 +81,7 @@ void BitsJournal::append(const std::string& shape, const LaneRecord& record) {
 bool BitsJournal::end_structure(std::int64_t number) {
   bool had_program = false;
   for (const auto& [shape, record] : log_.end_structure(number)) {
-    bits_[shape] = {.key = record.key, .on_trial = record.on_trial, .stage = record.stage};
+    bits_[shape] = {.key = record.key, .on_trial = record.on_trial, .progress = record.progress};
     had_program |= !record.key.empty() && !record.on_trial;
   }
   return had_program;
@@ -89,8 +91,8 @@ void BitsJournal::record_all(std::int64_t number, const BitsOf& bits_of) {
   for (auto& [shape, last] : bits_) {
     if (log_.goes_on_after(shape, number - 1)) continue;
     const std::string now = bits_of(shape, last.key);
-    // A stage is one of the structure that ends.
-    if (last.is_recorded && last.key == now && !last.on_trial && last.stage == LaneStage::kNone) continue;
+    // Progress is that of the structure that ends.
+    if (last.is_recorded && last.key == now && !last.on_trial && last.progress == LaneProgress()) continue;
     last = {now};
     append(shape, {.step = number, .key = now});
   }

@@ -47,13 +47,14 @@ class BitsJournal {
   // is recorded anew. Call it with StepShape::recorded reset.
   void rolled_back();
 
-  // After a step. A compiled program that is not the incumbent is on trial. stage: of a step in eager, recorded where
-  // it changed. Returns true if the shape's bits are a compiled program's from this step on, or the one that had them
-  // was adopted in it.
-  bool record(StepShape& shape, const StepTally& ran, std::int64_t number, LaneStage stage = LaneStage::kNone);
-  // The same after a step in which the incumbent, a compiled program, agreed with eager, which ran it, or was adopted
-  // since it agreed: it has the shape's next step. A run that is killed before that step is resumed with the incumbent.
-  void record_comparison(StepShape& shape, const StepTally& ran, std::int64_t number);
+  // After a step. A compiled program that is not the incumbent is on trial. progress: of a step in eager, recorded
+  // where it changed. Returns true if the shape's bits are a compiled program's from this step on, or the one that had
+  // them was adopted in it.
+  bool record(StepShape& shape, const StepTally& ran, std::int64_t number, LaneProgress progress = {});
+  // The same after a step in which the incumbent, a compiled program, was compared with eager, which ran it: it has the
+  // shape's next step, or with kComparing is compared in it again. A run that is killed before that step is resumed
+  // with the incumbent.
+  void record_comparison(StepShape& shape, const StepTally& ran, std::int64_t number, LaneProgress progress = {});
   // While it lives record() and record_comparison() do nothing: steps are run that the run does not go on from. What
   // they were is not known to the journal, and the run's next step is compared with its last one before them.
   class Pause {
@@ -82,7 +83,7 @@ class BitsJournal {
   struct LastBits {
     std::string key;  // of the compiled program that ran last, or empty
     bool on_trial = false;
-    LaneStage stage = LaneStage::kNone;
+    LaneProgress progress{};
     bool is_recorded = true;
   };
 

@@ -27,6 +27,8 @@ bool is_sound(const nlohmann::json& record) {
   const auto& stage = base::member(record, "stage");
   if (!stage.is_null() && !(stage.is_string() && base::from_name<LaneStage>(stage.get_ref<const std::string&>())))
     return false;
+  const auto& count = base::member(record, "count");
+  if (!count.is_null() && !(count.is_number_integer() && count.get<std::int64_t>() >= 0)) return false;
   const auto& text = key.get_ref<const std::string&>();
   return step.get<std::int64_t>() >= 0 && (text.empty() || program::is_cache_key(text));
 }
@@ -36,7 +38,8 @@ nlohmann::json json_of(const std::string& shape, const LaneRecord& record) {
   nlohmann::json json{{"step", record.step}, {"shape", shape}, {"key", record.key}};
   if (record.on_trial) json["trial"] = true;
   if (!record.then.empty()) json["then"] = record.then;
-  if (record.stage != LaneStage::kNone) json["stage"] = base::name_of(record.stage);
+  if (record.progress.stage != LaneStage::kNone) json["stage"] = base::name_of(record.progress.stage);
+  if (record.progress.count != 0) json["count"] = record.progress.count;
   return json;
 }
 
@@ -63,7 +66,8 @@ void LaneLog::take_record(const nlohmann::json& record) {
        .key = record["key"],
        .on_trial = base::value_at<bool>(record, "trial"),
        .then = base::text_at(record, "then"),
-       .stage = base::from_name<LaneStage>(base::text_at(record, "stage")).value_or(LaneStage::kNone)});
+       .progress = {.stage = base::from_name<LaneStage>(base::text_at(record, "stage")).value_or(LaneStage::kNone),
+                    .count = base::value_at<std::int64_t>(record, "count")}});
 }
 
 nlohmann::json LaneLog::since(std::int64_t step) const {
@@ -97,7 +101,7 @@ std::optional<LaneRecord> LaneLog::at(const std::string& shape, std::int64_t ste
   const LaneRecord* written = written_at(shape, step);
   if (written == nullptr) return std::nullopt;
   if (written->then.empty() || written->step == step) return *written;
-  return LaneRecord{.step = written->step + 1, .key = written->then};
+  return LaneRecord{.step = written->step + 1, .key = written->then, .progress = written->progress};
 }
 
 const LaneRecord* LaneLog::written_at(const std::string& shape, std::int64_t step) const {

@@ -20,23 +20,34 @@ namespace esper::lanes {
 
 // After a step in eager: how near its shape is to running a compiled program.
 enum class LaneStage {
-  kNone,      // it warms up, or the lane is not `compiled`: in `auto` measured times decide when programs run
-  kWarmedUp,  // its next step is recorded
-  kRecorded,  // its steps are a program, which is to be compiled
+  kNone,       // in `auto` measured times decide when programs run; in the other lanes none does
+  kWarmingUp,  // it runs more steps in eager, and is then recorded
+  kComparing,  // its steps are a program; the next one is run compiled and in eager, and compared
+  kRejected,   // its compiled program was rejected: it stays in eager
 };
 constexpr auto names(LaneStage) {
   using S = LaneStage;
-  return std::array{std::pair{S::kNone, ""}, std::pair{S::kWarmedUp, "warmed_up"}, std::pair{S::kRecorded, "recorded"}};
+  return std::array{std::pair{S::kNone, ""}, std::pair{S::kWarmingUp, "warming_up"},
+                    std::pair{S::kComparing, "comparing"}, std::pair{S::kRejected, "rejected"}};
 }
+
+struct LaneProgress {
+  LaneStage stage = LaneStage::kNone;
+  // kWarmingUp: steps in eager before the one that is recorded. kComparing: small differences in a row so far.
+  std::int64_t count = 0;
+
+  bool operator==(const LaneProgress&) const = default;
+};
 
 // From this step on, steps of this shape had these bits.
 struct LaneRecord {
   std::int64_t step = 0;  // counted as in RunProgress::step
   std::string key{};      // of the compiled program in the cache; empty: eager's bits
   bool on_trial = false;  // the steps are the program's turn in a trial: it is not adopted
-  // Of the compiled program that has the steps after this one, in which it was compared; empty: as this step.
+  // Of the compiled program that has the steps after this one, in which it was compared; empty: as this step. With
+  // kComparing it is compared in the next step, too.
   std::string then{};
-  LaneStage stage = LaneStage::kNone;
+  LaneProgress progress{};
 
   bool operator==(const LaneRecord&) const = default;
 };
@@ -58,7 +69,8 @@ class LaneLog {
   // The records in force at `step` and after it, as a JSON array for the first record of a later journal file.
   nlohmann::json since(std::int64_t step) const;
 
-  // The record in force at `step`, nothing if there is none: after a step with LaneRecord::then, one of that program.
+  // The record in force at `step`, nothing if there is none: after a step with LaneRecord::then, one of that program,
+  // with the progress of that step.
   std::optional<LaneRecord> at(const std::string& shape, std::int64_t step) const;
   // The network's structure changes before `step`: drops shapes that have no record from there on, which say nothing of
   // the new structure. Returns the records that were in force.

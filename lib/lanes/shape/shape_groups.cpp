@@ -71,7 +71,7 @@ void ShapeGroups::dissolve(const ShapeGroup& group, const std::string& reason) {
   for (const auto& shape : shapes_.shapes()) {
     if (shape->group != &group) continue;
     shape->group = nullptr;
-    shape->search.begun = false;
+    shape->search.begun = shape->search.rejected = false;
     shape->search.in_full.clear();
     shape->search.recipe_us.clear();
     resume_search(*shape);
@@ -80,19 +80,23 @@ void ShapeGroups::dissolve(const ShapeGroup& group, const std::string& reason) {
 
 void ShapeGroups::withdraw(const StepShape& shape, const std::string& key) {
   if (shape.group == nullptr) return;
+  const auto give_up = [](StepShape& other) {
+    other.search.rejected = true;
+    other.search.tried_uncompiled = false;
+  };
   for (const auto& other : shapes_.shapes()) {
     if (other->group != shape.group) continue;
     if (const Lane* tried = other->candidate(); tried != nullptr && tried->key() == key) {
-      other->search.tried_uncompiled = false;
+      give_up(*other);
       other->enter(ShapeEvent::kWithdrawn, Searching{});
     }
     if (other->withheld && other->withheld->key() == key) {
-      other->search.tried_uncompiled = false;
+      give_up(*other);
       other->withheld.reset();
     }
     if (other->incumbent && other->incumbent->key() == key) {
+      give_up(*other);
       other->incumbent.reset();
-      other->search.tried_uncompiled = false;
       if (other->is(StateId::kRechecking)) other->enter(ShapeEvent::kWithdrawn, Searching{});
       resume_search(*other);
     }

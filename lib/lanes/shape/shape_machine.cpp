@@ -46,7 +46,8 @@ void ShapeMachine::begin(StepShape& shape) const {
 }
 
 void ShapeMachine::challenge(StepShape& shape, Lane candidate) const {
-  shape.enter(ShapeEvent::kCandidate, Checking{std::move(candidate)});
+  const int near_misses = std::exchange(shape.search.near_misses, 0);
+  shape.enter(ShapeEvent::kCandidate, Checking{std::move(candidate), near_misses});
 }
 
 StepOutcome ShapeMachine::step(StepShape& shape, Batch microbatches, StepPlace place) {

@@ -17,6 +17,7 @@ constexpr std::array kTransitions{
     ShapeTransition{S::kRecording, E::kStaysEager, S::kEagerOnly},
     ShapeTransition{S::kFollowing, E::kFollowed, S::kSearching},
     ShapeTransition{S::kFollowing, E::kFollowedEager, S::kRecording},
+    ShapeTransition{S::kFollowing, E::kFollowedWarmUp, S::kWarmUp},
     ShapeTransition{S::kFollowing, E::kCannotFollow, S::kWarmUp},
     ShapeTransition{S::kFollowing, E::kStaysEager, S::kEagerOnly},
     ShapeTransition{S::kSearching, E::kCandidate, S::kChecking},

@@ -78,15 +78,16 @@ enum class ShapeEvent {
   kInstalled,      // its program was prepared before the structure changed
   kFollowed,       // the journal's last record was repeated: its compiled program is the incumbent, or will be compiled
   kFollowedEager,  // the same, and eager runs: its bits were recorded, or those of a program that was on trial
-  kCannotFollow,   // the program that the journal names is unavailable
-  kCandidate,      // a lane that may be better is ready
-  kAgreed,         // its step agrees with eager's
-  kAdopted,        // it becomes the incumbent
-  kRejected,       // its step differs from eager's, it is not faster, or memory ran out
-  kWithdrawn,      // it was wrong in another shape of its group, or the run went back while it was tested
-  kCheckDue,       // the incumbent has run for step.check_every steps, or may be why a step went wrong
-  kSearchEnded,    // nothing is left to try
-  kSearchResumed,  // a candidate is available again: its group's program, or after a rejection
+  kFollowedWarmUp,  // the same, and the warm-up goes on
+  kCannotFollow,    // the program that the journal names is unavailable
+  kCandidate,       // a lane that may be better is ready
+  kAgreed,          // its step agrees with eager's
+  kAdopted,         // it becomes the incumbent
+  kRejected,        // its step differs from eager's, it is not faster, or memory ran out
+  kWithdrawn,       // it was wrong in another shape of its group, or the run went back while it was tested
+  kCheckDue,        // the incumbent has run for step.check_every steps, or may be why a step went wrong
+  kSearchEnded,     // nothing is left to try
+  kSearchResumed,   // a candidate is available again: its group's program, or after a rejection
 };
 constexpr auto names(ShapeEvent) {
   using E = ShapeEvent;
@@ -97,6 +98,7 @@ constexpr auto names(ShapeEvent) {
                     std::pair{E::kInstalled, "installed"},
                     std::pair{E::kFollowed, "followed"},
                     std::pair{E::kFollowedEager, "followed in eager"},
+                    std::pair{E::kFollowedWarmUp, "followed in warm-up"},
                     std::pair{E::kCannotFollow, "cannot follow"},
                     std::pair{E::kCandidate, "candidate"},
                     std::pair{E::kAgreed, "agreed"},

@@ -14,10 +14,16 @@ void StepShape::enter(ShapeEvent event, ShapeState next) {
   state = std::move(next);
 }
 
-LaneStage StepShape::stage() const {
-  if (is(StateId::kRecording)) return LaneStage::kWarmedUp;
-  const bool is_before = is(StateId::kWarmUp) || is(StateId::kFollowing);
-  return program && !is_before ? LaneStage::kRecorded : LaneStage::kNone;
+LaneProgress StepShape::progress() const {
+  if (search.rejected) return {.stage = LaneStage::kRejected};
+  if (is(StateId::kRecording)) return {.stage = LaneStage::kWarmingUp};
+  if (const auto* warm_up = std::get_if<WarmUp>(&state))
+    return {.stage = LaneStage::kWarmingUp, .count = warm_up->left};
+  if (!program || is(StateId::kFollowing)) return {};
+  LaneProgress comparing{.stage = LaneStage::kComparing};
+  if (const auto* checking = std::get_if<Checking>(&state)) comparing.count = checking->near_misses;
+  if (const auto* rechecking = std::get_if<Rechecking>(&state)) comparing.count = rechecking->near_misses;
+  return comparing;
 }
 
 Lane* StepShape::candidate() {

@@ -45,6 +45,8 @@ struct LaneSearch {
   std::map<std::string, double> recipe_us{};  // measured median step time by recipe
   std::set<std::string> in_full{};            // recipes whose package was compiled with full effort
   bool wants_full = true;                     // compile the winner with full effort
+  bool rejected = false;                      // a compiled program was, so that lane compiled stays in eager
+  int near_misses = 0;                        // of the next candidate, before the run was resumed
 };
 
 // The bits that the journal records for the shape.
@@ -54,7 +56,7 @@ struct RecordedBits {
   bool on_trial = false;             // see LaneRecord
   // Lane::bits() of it, so that a step compares no strings. Unknown for a program on trial: its adoption changes none.
   std::uint64_t bits = kUnknown;
-  LaneStage stage = LaneStage::kNone;
+  LaneProgress progress{};
 };
 
 struct StepShape {
@@ -80,7 +82,8 @@ struct StepShape {
   // The program that is compiled for it.
   program::SymbolicProgram to_compile() const { return group != nullptr ? group->program : *program; }
   bool runs_compiled() const { return incumbent.has_value() && incumbent->kind() == config::Lane::kCompiled; }
-  LaneStage stage() const;
+  // What lane compiled records after a step in eager.
+  LaneProgress progress() const;
   bool is_member() const { return group != nullptr && group->leader != this; }
   // The lane under test; null if there is none.
   Lane* candidate();

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cmath>
 #include <filesystem>
 #include <span>
 
 #include "integration/lanes/lane_room.h"
+#include "lanes/shape/step_comparison.h"
 #include "storage/journal/journal.h"
 #include "storage/real_file_system.h"
 
@@ -35,6 +37,7 @@ Values values_of(const step::Model& model) {
 struct Compiling {
   program::CompileService& service = persistent_compile_service();
   std::span<const lanes::LaneKind> kinds = lanes::lane_kinds();
+  std::int64_t warmup_steps = 1;
 };
 
 torch::Tensor bad_inputs;
@@ -55,12 +58,45 @@ lanes::ExpectedLane make_spoiling_lane(const lanes::LaneRequest& request) {
   return lanes::Lane(Lane::kCompiled, step, right->loaded());
 }
 
-std::vector<lanes::LaneKind> spoiling_kinds() {
+// Steps left in which a compiled program's result is off by a little, or for which it has no memory.
+int slight_steps = 0, crowded_steps = 0;
+
+lanes::ExpectedLane make_flawed_lane(const lanes::LaneRequest& request) {
+  auto made = lanes::make_compiled_lane(request);
+  if (!made) return made;
+  const auto right = std::make_shared<lanes::Lane>(*std::move(made));
+  const auto step = [right, &model = request.model](std::span<const step::Microbatch> microbatches) {
+    if (crowded_steps > 0) {
+      --crowded_steps;
+      throw c10::OutOfMemoryError({}, "no room");
+    }
+    const Values before = values_of(model);
+    right->run(microbatches);
+    if (slight_steps == 0) return;
+    --slight_steps;
+    const torch::NoGradGuard no_grad;
+    const auto named = step::named_tensors(model.state);
+    for (std::size_t i = 0; i < named.size(); ++i) {
+      const torch::Tensor values = named[i].tensor.detach();
+      if (values.is_floating_point()) values.add_(values - before[i], 0.01);
+    }
+  };
+  return lanes::Lane(Lane::kCompiled, step, right->loaded());
+}
+
+std::vector<lanes::LaneKind> kinds_with(decltype(lanes::LaneKind::make) make) {
   std::vector<lanes::LaneKind> kinds(lanes::lane_kinds().begin(), lanes::lane_kinds().end());
   for (auto& kind : kinds) {
-    if (kind.has_compiler) kind.make = &make_spoiling_lane;
+    if (kind.has_compiler) kind.make = make;
   }
   return kinds;
+}
+
+// As if no process had found the program wrong.
+void forget_quarantine(const LaneRoom& room, const program::Program& program) {
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(room.cache()) / "quarantine"))
+    std::filesystem::remove(entry);
+  room.stock(program);
 }
 
 bool is_finite(const step::Model& model) {
@@ -75,6 +111,7 @@ class Journey {
       : case_(c), model_(make_model(c)), journal_(storage::real_file_system(), journal) {
     config::StepConfig config;
     config.lane = lane;
+    config.compile.warmup_steps = compiling.warmup_steps;
     lanes::RunnerServices services;
     services.compile_service = &compiling.service;
     services.kinds = compiling.kinds;
@@ -211,7 +248,7 @@ TEST_CASE("a program that makes NaN of one batch is given up there, and eager's 
   const LaneCase c = lane_cases().front();
   constexpr std::int64_t kCopied = 20, kBad = 30, kEnd = 40;
   bad_inputs = make_batches(c, 1, kBad).front().inputs;
-  const auto kinds = spoiling_kinds();
+  const auto kinds = kinds_with(&make_spoiling_lane);
   const LaneRoom room;
   const auto program = program_of(*make_model(c), make_batches(c, 1));
   room.stock(program);
@@ -243,30 +280,33 @@ TEST_CASE("a run killed before a shape's first compiled step gets to its program
   test::need_python_with_torch();
   at::set_num_threads(1);
   const LaneCase c = lane_cases().front();
-  constexpr std::int64_t kBetween = 10, kSteps = 7;  // other shapes may have steps between those of this one
-  for (std::int64_t killed = 1; killed < kSteps; ++killed) {
+  constexpr std::int64_t kBetween = 10, kAfter = 6;  // other shapes may have steps between those of this one
+  const std::int64_t warmup_steps = GENERATE(1, 3);
+  const std::int64_t steps = warmup_steps + kAfter;
+  const Compiling compiling{.warmup_steps = warmup_steps};
+  for (std::int64_t killed = 1; killed < steps; ++killed) {
     INFO("killed before step " << killed << " of the shape");
     const LaneRoom room;
-    Journey whole(c, room.path / "journal", Lane::kCompiled);
+    Journey whole(c, room.path / "journal", Lane::kCompiled, compiling);
     for (std::int64_t n = 0; n < killed; ++n) whole.step(n * kBetween, c);
     const Values checkpoint = values_of(whole.model());
     std::filesystem::copy(room.path / "journal", room.path / "killed");
-    for (std::int64_t n = killed; n < kSteps; ++n) whole.step(n * kBetween, c);
-    CHECK(whole.compiled_steps() == kSteps - 3);  // warm-up, recording, comparison
+    for (std::int64_t n = killed; n < steps; ++n) whole.step(n * kBetween, c);
+    CHECK(whole.compiled_steps() == steps - warmup_steps - 2);  // recording, comparison
 
     for (const std::int64_t from : {killed - 1, killed}) {
       INFO("resumed from step " << from);
       const std::string journal = room.path / ("resumed-" + std::to_string(from));
       std::filesystem::copy(room.path / "killed", journal);
-      Journey resumed(c, journal, Lane::kCompiled);
+      Journey resumed(c, journal, Lane::kCompiled, compiling);
       if (from < killed) {
-        Journey again(c, room.path / "again", Lane::kCompiled);
+        Journey again(c, room.path / "again", Lane::kCompiled, compiling);
         for (std::int64_t n = 0; n < from; ++n) again.step(n * kBetween, c);
         resumed.start_from(values_of(again.model()));
       } else {
         resumed.start_from(checkpoint);
       }
-      for (std::int64_t n = from; n < kSteps; ++n) resumed.step(n * kBetween, c);
+      for (std::int64_t n = from; n < steps; ++n) resumed.step(n * kBetween, c);
       CHECK(same_bits(whole.model(), resumed.model()));
       std::filesystem::remove(room.path / "again");
     }
@@ -351,6 +391,106 @@ TEST_CASE("a run killed right after a comparison goes on in the compiled program
     resumed.start_from(checkpoint);
     resumed.run(kSaved, kCompared + 1);
     resumed.run(next, kEnd);
+    CHECK(same_bits(whole.model(), resumed.model()));
+  }
+}
+
+TEST_CASE("small differences in a row are counted on after a kill: the program is rejected at the same step") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneCase c = lane_cases().front();
+  constexpr std::int64_t kMost = lanes::kMostNearMisses, kFirstCompared = 2, kRejected = kFirstCompared + kMost - 1;
+  constexpr std::int64_t kEnd = kRejected + 5;
+  const auto kinds = kinds_with(&make_flawed_lane);
+  const auto program = program_of(*make_model(c), make_batches(c, 1));
+  for (std::int64_t killed = kFirstCompared + 1; killed <= kRejected + 2; ++killed) {
+    INFO("killed before step " << killed);
+    const LaneRoom room;
+    room.stock(program);
+    const Compiling compiling{room.compile_service(), kinds};
+    Journey whole(c, room.path / "journal", Lane::kCompiled, compiling);
+    slight_steps = kMost;
+    whole.run(0, killed);
+    const int left = slight_steps;
+    const Values checkpoint = values_of(whole.model());
+    std::filesystem::copy(room.path / "journal", room.path / "killed");
+    whole.run(killed, kEnd);
+    CHECK(slight_steps == 0);
+    CHECK(whole.compiled_steps() == 0);
+
+    forget_quarantine(room, program);
+    Journey resumed(c, room.path / "killed", Lane::kCompiled, compiling);
+    slight_steps = left;
+    resumed.start_from(checkpoint);
+    resumed.run(killed, kEnd);
+    CHECK(resumed.compiled_steps() == 0);
+    CHECK(same_bits(whole.model(), resumed.model()));
+  }
+}
+
+TEST_CASE("a run goes on comparing its program after a kill, and rejects it at the step where it would have") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneCase c = lane_cases().front();
+  constexpr std::int64_t kSaved = 20, kCompared = 30, kRejected = kCompared + lanes::kMostNearMisses - 1, kEnd = 45;
+  const auto kinds = kinds_with(&make_flawed_lane);
+  const auto program = program_of(*make_model(c), make_batches(c, 1));
+  for (const std::int64_t killed : {kCompared + 1, kCompared + 3, kRejected + 1}) {
+    INFO("killed before step " << killed);
+    const LaneRoom room;
+    room.stock(program);
+    const Compiling compiling{room.compile_service(), kinds};
+    slight_steps = 0;
+    Journey whole(c, room.path / "journal", Lane::kCompiled, compiling);
+    whole.run(0, kSaved);
+    const Values saved = values_of(whole.model());
+    whole.go_back_to(kSaved, saved, kCompared);
+    whole.run(kSaved, kCompared);
+    slight_steps = lanes::kMostNearMisses;
+    whole.run(kCompared, killed);
+    const int left = slight_steps;
+    const Values checkpoint = values_of(whole.model());
+    std::filesystem::copy(room.path / "journal", room.path / "killed");
+    const std::int64_t compiled_steps = whole.compiled_steps();
+    whole.run(killed, kEnd);
+    CHECK(whole.compiled_steps() == compiled_steps);
+
+    forget_quarantine(room, program);
+    Journey resumed(c, room.path / "killed", Lane::kCompiled, compiling);
+    slight_steps = left;
+    resumed.start_from(checkpoint);
+    resumed.run(killed, kEnd);
+    CHECK(resumed.compiled_steps() == 0);
+    CHECK(same_bits(whole.model(), resumed.model()));
+  }
+}
+
+TEST_CASE("a run in lane compiled that had no memory for its program stays in eager after a kill, as without it") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneCase c = lane_cases().front();
+  constexpr std::int64_t kKilled = 5, kEnd = 12;
+  const auto kinds = kinds_with(&make_flawed_lane);
+  const LaneRoom room;
+  room.stock(program_of(*make_model(c), make_batches(c, 1)));
+  const Compiling compiling{room.compile_service(), kinds};
+  slight_steps = 0;
+  crowded_steps = 1;
+  Journey whole(c, room.path / "journal", Lane::kCompiled, compiling);
+  whole.run(0, kKilled);
+  REQUIRE(crowded_steps == 0);
+  const Values checkpoint = values_of(whole.model());
+  std::filesystem::copy(room.path / "journal", room.path / "killed");
+  whole.run(kKilled, kEnd);
+  CHECK(whole.compiled_steps() == 0);
+
+  for (const std::int64_t from : {std::int64_t{0}, kKilled}) {
+    INFO("resumed from step " << from);
+    const std::string journal = room.path / ("resumed-" + std::to_string(from));
+    std::filesystem::copy(room.path / "killed", journal);
+    Journey resumed(c, journal, Lane::kCompiled, compiling);
+    if (from > 0) resumed.start_from(checkpoint);
+    resumed.run(from, kEnd);
     CHECK(same_bits(whole.model(), resumed.model()));
   }
 }

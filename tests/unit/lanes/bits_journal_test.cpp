@@ -29,6 +29,7 @@ struct Written {
           if (record.value("trial", false)) on_trial.push_back(records.back().first);
           then.push_back(record.value("then", ""));
           stages.push_back(record.value("stage", ""));
+          if (record.contains("count")) stages.back() += " " + record["count"].dump();
         }) {
     shape.name = "whole";
   }
@@ -36,7 +37,7 @@ struct Written {
 
   std::vector<Record> records;
   std::vector<std::int64_t> on_trial;     // steps of the records that are of a trial
-  std::vector<std::string> then, stages;  // LaneRecord::then and stage of each
+  std::vector<std::string> then, stages;  // LaneRecord::then and progress of each
   BitsJournal journal;
   StepShape shape;
 };
@@ -101,29 +102,51 @@ TEST_CASE("a comparison's step is recorded together with the program that agreed
   }
 }
 
-TEST_CASE("the stage of a shape in eager is recorded where it changes, and ends with the structure") {
+TEST_CASE("how near a shape in eager is to a program is recorded where it changes, and ends with the structure") {
   Written it;
   it.journal.record(it.shape, kEager, 0);
-  it.journal.record(it.shape, kEager, 1, LaneStage::kWarmedUp);
-  it.journal.record(it.shape, kEager, 2, LaneStage::kRecorded);
-  it.journal.record(it.shape, kEager, 3, LaneStage::kRecorded);
-  CHECK(it.records == std::vector<Record>{{0, ""}, {1, ""}, {2, ""}});
+  it.journal.record(it.shape, kEager, 1, {LaneStage::kWarmingUp, 1});
+  it.journal.record(it.shape, kEager, 2, {LaneStage::kWarmingUp});
+  it.journal.record(it.shape, kEager, 3, {LaneStage::kComparing});
+  it.journal.record(it.shape, kEager, 4, {LaneStage::kComparing});
+  CHECK(it.records == std::vector<Record>{{0, ""}, {1, ""}, {2, ""}, {3, ""}});
   const auto stays = [](const std::string&, const std::string& key) { return key; };
-  it.journal.record_all(4, stays);
   it.journal.record_all(5, stays);
-  CHECK(it.records == std::vector<Record>{{0, ""}, {1, ""}, {2, ""}, {4, ""}});
-  CHECK(it.stages == std::vector<std::string>{"", "warmed_up", "recorded", ""});
+  it.journal.record_all(6, stays);
+  CHECK(it.records == std::vector<Record>{{0, ""}, {1, ""}, {2, ""}, {3, ""}, {5, ""}});
+  CHECK(it.stages == std::vector<std::string>{"", "warming_up 1", "warming_up", "comparing", ""});
 }
 
-TEST_CASE("a stage that was repeated ends with the structure, too") {
+TEST_CASE("a comparison that decided nothing is recorded with the program, which the next structure goes on in") {
+  Written it;
+  it.shape.incumbent = lane_of(kCompiled);
+  it.journal.record(it.shape, kCompiled, 23);
+  it.journal.record_comparison(it.shape, kEager, 30, {LaneStage::kComparing, 1});
+  CHECK(it.records == std::vector<Record>{{23, "first"}, {30, ""}});
+  CHECK(it.then.back() == "first");
+  CHECK(it.stages.back() == "comparing 1");
+  it.journal.record_all(31, [](const std::string&, const std::string& key) { return key; });
+  CHECK(it.records.back() == Record{31, "first"});  // not to be compared there
+  CHECK(it.stages.back().empty());
+
+  LaneLog log;
+  log.add("whole", {.step = 30, .key = "", .then = "first", .progress = {LaneStage::kComparing, 1}});
+  Written resumed(std::move(log));
+  CHECK(resumed.journal.at(resumed.shape, 30)->key.empty());
+  CHECK(resumed.journal.at(resumed.shape, 33) ==
+        LaneRecord{.step = 31, .key = "first", .progress = {LaneStage::kComparing, 1}});
+  CHECK(resumed.journal.end_structure(31));
+}
+
+TEST_CASE("progress that was repeated ends with the structure, too") {
   LaneLog log;
   log.add("whole", {.step = 0});
-  log.add("whole", {.step = 1, .stage = LaneStage::kRecorded});
+  log.add("whole", {.step = 1, .progress = {LaneStage::kComparing}});
   Written it(std::move(log));
   it.journal.restore(it.shape, 0);
   it.journal.repeat(it.shape, kEager, 0);
   it.journal.repeat(it.shape, kEager, 1);
-  CHECK(it.shape.recorded.stage == LaneStage::kRecorded);
+  CHECK(it.shape.recorded.progress.stage == LaneStage::kComparing);
   it.journal.forget(it.shape);
   it.journal.record_all(2, [](const std::string&, const std::string& key) { return key; });
   CHECK(it.records == std::vector<Record>{{2, ""}});

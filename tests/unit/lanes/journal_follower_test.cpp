@@ -2,10 +2,12 @@
 
 #include "lanes/journal_follower.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <vector>
 
+#include "base/names.h"
 #include "unit/lanes/compiling_step.h"
 
 namespace esper::test::journal_follower_test {
@@ -45,6 +47,9 @@ class Following : LaneParts {
       begun.push_back(event.attributes.at("key") + " " + event.attributes.at("step"));
     }
     return begun;
+  }
+  std::ptrdiff_t refused() const {
+    return std::ranges::count(events, "tolaria.lane_refused", &leyline::TelemetryEvent::description);
   }
   std::int64_t compiled_steps() const { return figures.steps_in(Lane::kCompiled); }
   bool follows(std::int64_t number) const { return journal_.follows(*shape_, number); }
@@ -159,6 +164,55 @@ TEST_CASE("a comparison that is due after the step of the last record is left to
   CHECK(later.shape().runs_compiled());
   Following on_trial(Lane::kCompiled, {{12, kFirst, kOnTrial}});
   CHECK(on_trial.step(13) == Outcome::kRan);
+}
+
+TEST_CASE("a comparison that decided nothing is repeated in the next step, after as many small differences as before") {
+  const lanes::LaneRecord undecided{
+      .step = 12, .key = "", .then = kFirst, .progress = {lanes::LaneStage::kComparing, 2}};
+  for (const Lane lane : {Lane::kAuto, Lane::kCompiled}) {
+    CAPTURE(static_cast<int>(lane));
+    Following it(lane, {undecided});
+    CHECK(it.step(12) == Outcome::kRan);
+    CHECK(it.compiled_steps() == 0);
+  }
+  Following next(Lane::kCompiled, {undecided});
+  CHECK(next.step(13) == Outcome::kGoesOn);
+  CHECK(next.compiled_steps() == 0);
+  REQUIRE(next.shape().is(StateId::kRechecking));
+  CHECK(std::get<lanes::Rechecking>(next.shape().state).near_misses == 2);
+  CHECK(next.shape().runs_compiled());
+  Following other_lane(Lane::kReplay, {undecided});
+  CHECK(other_lane.step(13) == Outcome::kGoesOn);
+  CHECK(other_lane.shape().is(StateId::kRecording));
+  Following forged(Lane::kCompiled,
+                   {{.step = 12, .key = "", .then = kFirst, .progress = {lanes::LaneStage::kComparing, 1L << 40}}});
+  CHECK(forged.step(13) == Outcome::kGoesOn);
+  CHECK(std::get<lanes::Rechecking>(forged.shape().state).near_misses == lanes::kMostNearMisses - 1);
+}
+
+TEST_CASE("in lane compiled a shape in eager goes on where it was, and in other lanes it is recorded anew") {
+  struct Case {
+    lanes::LaneProgress progress;
+    StateId state;
+  };
+  for (const auto& [progress, state] : {Case{{lanes::LaneStage::kWarmingUp, 3}, StateId::kWarmUp},
+                                        Case{{lanes::LaneStage::kWarmingUp}, StateId::kRecording},
+                                        Case{{lanes::LaneStage::kComparing, 1}, StateId::kSearching},
+                                        Case{{lanes::LaneStage::kRejected}, StateId::kEagerOnly}}) {
+    CAPTURE(base::name_of(progress.stage));
+    Following it(Lane::kCompiled, {{.step = 12, .progress = progress}});
+    CHECK(it.step(12) == Outcome::kRan);
+    CHECK(it.shape().is(StateId::kFollowing));
+    CHECK(it.step(20) == Outcome::kGoesOn);
+    CHECK(it.shape().is(state));
+    CHECK(it.shape().progress().stage == progress.stage);
+    if (state == StateId::kWarmUp) CHECK(it.shape().progress().count == 3);
+    CHECK(it.shape().search.near_misses == (state == StateId::kSearching ? 1 : 0));
+    CHECK(it.refused() == (state == StateId::kEagerOnly ? 1 : 0));
+    Following in_auto(Lane::kAuto, {{.step = 12, .progress = progress}});
+    CHECK(in_auto.step(12) == Outcome::kRan);
+    CHECK(in_auto.shape().is(StateId::kRecording));
+  }
 }
 
 TEST_CASE("a shape that cannot follow any further begins anew, without the program that it had") {

@@ -55,11 +55,12 @@ class LongRun {
   void go_on(RunJournal& journal, int n) {
     const auto place = place_of(n);
     if (n % 3 == 0) journal.append(event(n));
-    const lanes::LaneRecord lane{.step = place.step,
-                                 .key = key_of(n),
-                                 .on_trial = n % 3 == 0,
-                                 .then = n % 4 == 0 ? key_of(n + 1) : "",
-                                 .stage = n % 2 == 0 ? lanes::LaneStage::kRecorded : lanes::LaneStage::kNone};
+    const lanes::LaneRecord lane{
+        .step = place.step,
+        .key = key_of(n),
+        .on_trial = n % 3 == 0,
+        .then = n % 4 == 0 ? key_of(n + 1) : "",
+        .progress = {.stage = n % 2 == 0 ? lanes::LaneStage::kComparing : lanes::LaneStage::kNone, .count = n % 2}};
     if (n % 5 == 0) journal.append(lane_record_json("shape " + std::to_string(n % 2), lane));
     journal.append(json{{"what", "checkpoint"},
                         {"name", "c" + std::to_string(n)},
@@ -203,12 +204,14 @@ TEST_CASE("damaged lane records are counted and ignored") {
         R"({"what":"lane","step":4,"shape":"s","key":5})", R"({"what":"lane","step":-1,"shape":"s"})",
         R"({"what":"lane","step":5,"shape":"s","key":"","trial":"no"})",
         R"({"what":"lane","step":5,"shape":"s","key":"","then":1})",
-        R"({"what":"lane","step":5,"shape":"s","key":"","stage":"later"})"}) {
+        R"({"what":"lane","step":5,"shape":"s","key":"","stage":"later"})",
+        R"({"what":"lane","step":5,"shape":"s","key":"","stage":"comparing","count":-1})",
+        R"({"what":"lane","step":5,"shape":"s","key":"","stage":"comparing","count":0.5})"}) {
     journal.append(text);
   }
   journal.append(lane_record_json("s", {1, key_of(1)}));
   const auto log = read_lane_log(files, kJournal, 0);
-  CHECK(log.damaged() == 7);
+  CHECK(log.damaged() == 9);
   REQUIRE(log.at("s", 9).has_value());
   CHECK(log.at("s", 9)->key == key_of(1));
 }
