@@ -10,7 +10,7 @@
 namespace esper::storage {
 
 enum class Fault {
-  kDamaged,     // its bytes are not what was written: a wrong hash or length
+  kDamaged,     // its bytes are not what was written: a wrong hash or length, or what nobody writes
   kUnreadable,  // nothing is known of its bytes: an I/O error, a permission, a missing file, a later format
 };
 

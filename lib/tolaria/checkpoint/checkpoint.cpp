@@ -1,5 +1,6 @@
 #include "tolaria/checkpoint/checkpoint.h"
 
+#include <fmt/core.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -36,6 +37,14 @@ base::Expected<std::vector<NamedTensor>, ReadFailure> read_tensors(base::FileSys
     tensors.push_back(std::move(*tensor));
   }
   return tensors;
+}
+
+// The id of the first one that is NaN or infinite; empty if all are finite.
+std::string first_not_finite(const std::vector<NamedTensor>& tensors) {
+  for (const auto& [id, tensor] : tensors) {
+    if (tensor.is_floating_point() && tensor.numel() > 0 && !torch::isfinite(tensor).all().item<bool>()) return id;
+  }
+  return {};
 }
 
 // JSON has no NaN: it would be read back as null.
@@ -160,11 +169,7 @@ std::vector<NamedTensor> copy_to_cpu(const std::vector<NamedTensor>& tensors) {
 }
 
 std::string first_not_finite(const CheckpointImage& image) {
-  for (const auto& [id, tensor] : image.tensors) {
-    if (tensor.is_floating_point() && tensor.numel() > 0 && !torch::isfinite(tensor).all().item<bool>()) {
-      return "tensor " + id;
-    }
-  }
+  if (const auto id = first_not_finite(image.tensors); !id.empty()) return "tensor " + id;
   return first_not_finite(image.run, std::string(kRunName) + ": ");
 }
 
@@ -198,7 +203,7 @@ base::Expected<CheckpointInfo, ReadFailure> verify_checkpoint(base::FileSystem& 
   return verified->info;
 }
 
-base::Expected<CheckpointImage, ReadFailure> read_checkpoint(base::FileSystem& files, const std::string& path) {
+base::Expected<CheckpointImage, ReadFailure> read_image(base::FileSystem& files, const std::string& path) {
   const auto verified = verify(files, path);
   if (!verified) return base::failure(verified.error());
   try {
@@ -207,6 +212,15 @@ base::Expected<CheckpointImage, ReadFailure> read_checkpoint(base::FileSystem& f
     if (!storage::is_of_the_file(error)) throw;
     return storage::unreadable(error.what());
   }
+}
+
+base::Expected<CheckpointImage, ReadFailure> read_checkpoint(base::FileSystem& files, const std::string& path) {
+  auto image = read_image(files, path);
+  if (!image) return image;
+  if (const auto id = first_not_finite(image->tensors); !id.empty()) {
+    return storage::damaged(fmt::format("{}: tensor {} is not finite; no run saves such a state", kStateName, id));
+  }
+  return image;
 }
 
 std::string why_unusable(const std::string& path, const ReadFailure& failure) {

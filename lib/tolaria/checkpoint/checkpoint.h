@@ -56,7 +56,11 @@ base::Expected<CheckpointInfo, storage::ReadFailure> verify_checkpoint(base::Fil
 using history::read_run_json;
 
 // Verifies every byte, then reads. Damaged as defined by verify_folder; an intact checkpoint that is not understood is
-// unreadable. Throws IoError only for errors that are not the checkpoint's.
+// unreadable. Throws IoError only for errors that are not the checkpoint's. A tensor may be NaN or infinite: the state
+// of a bundle (step_bundle.h) may be one that no run saves.
+base::Expected<CheckpointImage, storage::ReadFailure> read_image(base::FileSystem& files, const std::string& path);
+
+// The same of a checkpoint: one with a tensor that is not finite is damaged, too, whatever its hashes say.
 base::Expected<CheckpointImage, storage::ReadFailure> read_checkpoint(base::FileSystem& files, const std::string& path);
 
 // "PATH is damaged: PROBLEM", or "PATH cannot be read: PROBLEM".

@@ -83,7 +83,7 @@ void write_step_bundle(base::FileSystem& files, const std::string& path, const S
 }
 
 base::Expected<StepBundle, ReadFailure> read_step_bundle(base::FileSystem& files, const std::string& path) {
-  auto state = read_checkpoint(files, path);
+  auto state = read_image(files, path);
   if (!state) return base::failure(state.error());
   auto facts = read_facts(files, path + "/" + history::kBundleStepFile);
   if (!facts) return base::failure(facts.error());

@@ -1,6 +1,7 @@
 #pragma once
 // One step that went wrong, on disk, with all that it takes to run it again (`esper repro`): a folder that was
-// published whole, which is a checkpoint of the state before the step (checkpoint.h), and besides
+// published whole, which is a checkpoint of the state before the step (checkpoint.h; of any state, also one that is not
+// finite), and besides
 //   batch.safetensors  the step's batch, as "batch.<i>.inputs" and "batch.<i>.targets"; NaN and infinities are values
 //   step.json          StepFacts
 //   config.yaml        the run's configuration as it held in this step

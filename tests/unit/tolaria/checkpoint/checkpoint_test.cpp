@@ -17,6 +17,8 @@ using tolaria::CheckpointImage;
 using tolaria::copy_to_cpu;
 using tolaria::first_not_finite;
 using tolaria::read_checkpoint;
+using tolaria::read_image;
+using tolaria::verify_checkpoint;
 using tolaria::write_checkpoint;
 
 namespace {
@@ -192,6 +194,23 @@ TEST_CASE("a missing file, an empty folder and a folder of something else are no
   CHECK_FALSE(other);
   CHECK(other.error().problem == "its manifest does not list state.safetensors");
   CHECK_FALSE(read_checkpoint(checkpoint.files, "/nothing"));
+}
+
+TEST_CASE("a tensor that is not finite is damage, though every hash is right") {
+  FaultyFileSystem files;
+  auto image = image_of_every_kind();
+  for (const double value : {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity()}) {
+    CAPTURE(value);
+    const std::string path = std::isnan(value) ? "/nan" : "/infinite";
+    image.tensors.at(1) = {"f32", at::full({3}, value, torch::kFloat32)};
+    write_checkpoint(files, path, image);
+    CHECK(verify_checkpoint(files, path));
+    CHECK(read_image(files, path));
+    const auto read = read_checkpoint(files, path);
+    REQUIRE_FALSE(read);
+    CHECK(read.error().fault == storage::Fault::kDamaged);
+    CHECK(read.error().problem == "state.safetensors: tensor f32 is not finite; no run saves such a state");
+  }
 }
 
 TEST_CASE("what is not finite is named") {

@@ -51,6 +51,16 @@ TEST_CASE("a bundle is read as it was written, NaN and odd bytes of its reason i
   CHECK(files.contents(std::string(kPath) + "/config.yaml") == "name: a\n");
 }
 
+TEST_CASE("a bundle's state is read where it is not finite, too: that is what it is there to show") {
+  FaultyFileSystem files;
+  StepBundle written = small_bundle();
+  written.state.tensors.front().tensor.fill_(std::numeric_limits<double>::infinity());
+  write_step_bundle(files, kPath, written, "name: a\n");
+  const auto read = read_step_bundle(files, kPath);
+  REQUIRE(read);
+  CHECK(read->state.tensors.front().tensor.isinf().all().item<bool>());
+}
+
 TEST_CASE("a damaged bundle, and a checkpoint that is none, are not read") {
   FaultyFileSystem files;
   write_step_bundle(files, kPath, small_bundle(), "name: a\n");

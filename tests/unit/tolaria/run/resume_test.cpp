@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -118,6 +119,16 @@ TEST_CASE("a journal whose first records are lost still shows that there was a c
   folder.store().record(R"({"what":"segment","epoch":1,"step":10,"records":7,"topology":{"seeds_born":0,"slots":[]}})");
   folder.go_back_to(12);
   CHECK_THAT(refusal(folder), ContainsSubstring("had checkpoints"));
+}
+
+TEST_CASE("a checkpoint with a tensor that is not finite is put aside as damaged") {
+  Folder folder;
+  folder.publish(1);
+  auto image = small_image(2);
+  image.tensors.front().tensor[7] = std::numeric_limits<double>::quiet_NaN();
+  folder.store().publish(image, CheckpointStore::Rank::kOrdinary);
+  CHECK_THAT(refusal(folder), ContainsSubstring(kSecond + ".bad: state.safetensors: tensor w is not finite"));
+  CHECK(folder.checkpoints() == Names{kFirst, kSecond + ".bad"});
 }
 
 TEST_CASE("a checkpoint that is refused, by whatever it is, leaves the policy as it was") {
