@@ -44,6 +44,7 @@ base::Expected<ImageState> read_state(const CheckpointImage& image, std::int64_t
   const auto read = try_load([&]() -> base::Expected<void> {
     RunProgress& progress = state.progress;
     progress = run_progress_from_json(image.run.at("progress"));
+    if (auto counts = check_counts(progress); !counts) return base::failure("run.json: " + counts.error());
     if (auto restored = restore_tensors(progress, image.tensors); !restored) return restored;
     if (progress.epoch != image.info.epoch || progress.step != image.info.step) {
       return base::failure("run.json belongs to another step");

@@ -7,7 +7,8 @@
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
+#include <string_view>
+#include <utility>
 
 #include "base/names.h"
 #include "base/text/json_fields.h"
@@ -75,15 +76,6 @@ history::SettingChanges changes_from(const json& saved) {
   auto changes = history::setting_changes_from(saved.value("changes", json::array()));
   if (!changes) throw json::other_error::create(501, "changes: " + changes.error(), &saved);
   return std::move(*changes);
-}
-
-// Of progress.step steps; checkpoints of earlier versions have none.
-std::int64_t scaler_skips_from(const json& saved, const RunProgress& progress) {
-  if (!saved.contains("scaler_skips")) return 0;
-  const auto skips = base::count_at<std::int64_t>(saved, "scaler_skips");
-  if (skips > progress.step)
-    throw std::out_of_range(fmt::format("scaler_skips is {} of {} steps", skips, progress.step));
-  return skips;
 }
 
 GradientShares gradient_shares(const step::StepMetrics& metrics, const GradientShares& before) {
@@ -190,11 +182,36 @@ RunProgress run_progress_from_json(const json& saved) {
     progress.gradient_shares[id] = {share.at("share"), share.at("delta")};
   }
   progress.conservative_epochs = base::whole_at<std::uint64_t>(saved, "conservative_epochs");
-  progress.scaler_skips = scaler_skips_from(saved, progress);
+  if (saved.contains("scaler_skips")) progress.scaler_skips = base::count_at<std::int64_t>(saved, "scaler_skips");
   progress.control = control_record_from_json(saved.value("control", json()));
   progress.safety = safety_record_from_json(saved.value("safety", json()));
   progress.changes = changes_from(saved);
   return progress;
+}
+
+// Steps that are skipped, compared or searched may lie ahead: a run that went back comes to them again.
+base::Expected<void> check_counts(const RunProgress& progress) {
+  constexpr std::int64_t kMostRunSteps = 1'000'000'000'000'000;
+  const SafetyRecord& safety = progress.safety;
+  base::Expected<void> sound;
+  const auto check = [&](std::string_view name, auto count, std::string_view of, auto most) {
+    if (!sound || std::cmp_less_equal(count, most)) return;
+    sound = base::failure(fmt::format("{} is {}, beyond {} {}", name, count, of, most));
+  };
+  const auto check_steps = [&](std::string_view name, auto count) { check(name, count, "step", progress.step); };
+  const auto check_epochs = [&](std::string_view name, auto count) { check(name, count, "epoch", progress.epoch); };
+  check("step", progress.step, "any run's", kMostRunSteps);
+  check_steps("epoch", progress.epoch);
+  check_steps("scaler_skips", progress.scaler_skips);
+  check_steps("safety.good_step", safety.good_step);
+  check_epochs("best.epoch", progress.best.value_or(BestEpoch()).epoch);
+  check_epochs("epochs_without_better", progress.epochs_without_better);
+  check_epochs("conservative_epochs", progress.conservative_epochs);
+  check_epochs("safety.suspect_epochs", safety.suspect_epochs);
+  check_epochs("safety.failed_epochs", safety.failed_epochs);
+  check_epochs("length of safety.losses", safety.losses.size());
+  check("safety.searches", safety.searches, "reaction", safety.reactions);
+  return sound;
 }
 
 }  // namespace esper::tolaria

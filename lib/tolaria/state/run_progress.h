@@ -101,5 +101,8 @@ nlohmann::json to_json(const RunProgress& progress);
 // Throws nlohmann::json::exception if a field is missing or of another type, std::out_of_range for an invalid count
 // or time.
 RunProgress run_progress_from_json(const nlohmann::json& saved);
+// Whether some run may have it. Fails with the first count that is beyond what the run had come to, as
+// "safety.good_step is 90, beyond step 50".
+base::Expected<void> check_counts(const RunProgress& progress);
 
 }  // namespace esper::tolaria

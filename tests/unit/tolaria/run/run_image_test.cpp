@@ -129,6 +129,8 @@ TEST_CASE("what an image has besides the network is read back whole, or refused 
   };
   CHECK(refusal("/progress/wall_s", 1e300) == "wall_s is 1e+300, and no run takes such a time");
   CHECK(refusal("/progress/step", 9) == "run.json belongs to another step");
+  CHECK(refusal("/progress/safety", nlohmann::json{{"good_step", 9}}) ==
+        "run.json: safety.good_step is 9, beyond step 8");
   CHECK(refusal("/progress/batch", 7) == "its cursor is beyond the end of the epoch");
   CHECK(refusal("/progress/changes/0/epoch", 3) ==
         "run.json has changes of settings after the epoch that it was saved in");

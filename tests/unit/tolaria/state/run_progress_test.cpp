@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -9,6 +11,7 @@ namespace esper::test::run_progress_test {
 
 using config::Metric;
 using tolaria::BestEpoch;
+using tolaria::check_counts;
 using tolaria::EpochFigures;
 using tolaria::Ewma;
 using tolaria::Goals;
@@ -69,10 +72,50 @@ TEST_CASE("steps that the loss scaling skipped are counted on; progress of an ea
   progress.scaler_skips = progress.step = 7;
   auto saved = to_json(progress);
   CHECK(run_progress_from_json(saved).scaler_skips == 7);
-  for (const int skips : {-1, 8}) {
-    saved["scaler_skips"] = skips;
-    CHECK_THROWS_AS(run_progress_from_json(saved), std::out_of_range);
-  }
+  saved["scaler_skips"] = -1;
+  CHECK_THROWS_AS(run_progress_from_json(saved), std::out_of_range);
+}
+
+TEST_CASE("counts up to where the run stands are its own, each one beyond is named") {
+  const auto at_most = [] {
+    RunProgress progress;
+    progress.epoch = 2;
+    progress.step = progress.scaler_skips = progress.safety.good_step = 12;
+    progress.best = BestEpoch{2, {}};
+    progress.epochs_without_better = 2;
+    progress.conservative_epochs = 2;
+    progress.safety.suspect_epochs = progress.safety.failed_epochs = 2;
+    progress.safety.losses = {0.5, 0.25};
+    progress.safety.reactions = progress.safety.searches = 3;
+    // The run went back, and comes to these again.
+    progress.safety.skipped_steps = {40};
+    progress.safety.compared_steps = {41};
+    progress.safety.failed_steps = {42};
+    progress.safety.rate_cuts = {{42, 0.5}};
+    progress.safety.search_until = 50;
+    return progress;
+  };
+  CHECK(check_counts(RunProgress{}));
+  CHECK(check_counts(at_most()));
+  const auto refusal = [&](const std::function<void(RunProgress&)>& forge) {
+    RunProgress progress = at_most();
+    forge(progress);
+    return check_counts(progress).error_or("");
+  };
+  CHECK(refusal([](auto& it) { it.step = INT64_MAX; }) ==
+        "step is 9223372036854775807, beyond any run's 1000000000000000");
+  CHECK(refusal([](auto& it) { it.epoch = 13; }) == "epoch is 13, beyond step 12");
+  CHECK(refusal([](auto& it) { it.scaler_skips = 13; }) == "scaler_skips is 13, beyond step 12");
+  CHECK(refusal([](auto& it) { it.safety.good_step = 13; }) == "safety.good_step is 13, beyond step 12");
+  CHECK(refusal([](auto& it) { it.best->epoch = 3; }) == "best.epoch is 3, beyond epoch 2");
+  CHECK(refusal([](auto& it) { it.epochs_without_better = 3; }) == "epochs_without_better is 3, beyond epoch 2");
+  CHECK(refusal([](auto& it) { it.conservative_epochs = UINT64_MAX; }) ==
+        "conservative_epochs is 18446744073709551615, beyond epoch 2");
+  CHECK(refusal([](auto& it) { it.safety.suspect_epochs = 3; }) == "safety.suspect_epochs is 3, beyond epoch 2");
+  CHECK(refusal([](auto& it) { it.safety.failed_epochs = INT32_MAX; }) ==
+        "safety.failed_epochs is 2147483647, beyond epoch 2");
+  CHECK(refusal([](auto& it) { it.safety.losses.push_back(1); }) == "length of safety.losses is 3, beyond epoch 2");
+  CHECK(refusal([](auto& it) { it.safety.searches = 4; }) == "safety.searches is 4, beyond reaction 3");
 }
 
 TEST_CASE("saved progress with a time that no run can have taken is an error") {
