@@ -76,28 +76,42 @@ struct Origin {
   tolaria::RunProgress progress;  // the parent's, as the image had it
 };
 
-void require(const base::Expected<void>& usable, const std::string& path) {
-  if (!usable) throw Error(ExitCode::kCheckpoint, fmt::format("{} cannot be forked: {}", path, usable.error()));
+[[noreturn]] void reject_parent(const std::string& path, const std::string& reason) {
+  throw Error(ExitCode::kCheckpoint, fmt::format("{} cannot be forked: {}", path, reason));
 }
 
-// The checkpoint as the setup's model, journal and data agreeing with it. What a resumed run would refuse is refused
-// here, but for the policy's state, which the policy alone can read.
+// From the parent's policy to the one of the fork's configuration, which can only be none.
+void change_policy(TrainingSetup& setup, config::PolicyKind policy, CheckpointImage& image) {
+  if (setup.config.policy.kind == policy) return;
+  setup.config.policy.kind = policy;
+  image.run["controller"] = tamiyo::NullController().save_state();
+  image.info.training_hash = tolaria::training_identity(setup.config, setup.data).text();
+}
+
+// Reads all that a resumed run reads, its policy's state, too.
+base::Expected<tolaria::RunProgress> restore_state(TrainingSetup& setup, const CheckpointImage& image, const Job& job) {
+  auto state = tolaria::read_state(image, batches_per_epoch(setup));
+  if (!state) return base::failure(state.error());
+  const Policy policy = make_policy(job.config, job.cache_dir);
+  auto restored = tolaria::restore_run(image, *state, *setup.model, setup.device, *policy.policy);
+  if (!restored) return base::failure(restored.error());
+  return std::move(state->progress);
+}
+
+// The checkpoint as the setup's model, with the fork's policy, journal and data agreeing with it.
 Origin restore_parent(TrainingSetup& setup, base::FileSystem& files, const std::string& path, const ForkRequest& fork) {
   auto image = tolaria::read_checkpoint(files, path);
   if (!image) throw Error(ExitCode::kCheckpoint, tolaria::why_unusable(path, image.error()) + "; choose another step");
   const auto identity = tolaria::training_identity(setup.config, setup.data);
-  require(identity.check(image->info.training_hash), path);
+  if (const auto own = identity.check(image->info.training_hash); !own) reject_parent(path, own.error());
   image->info.training_hash = identity.text();
-  auto state = tolaria::read_state(*image, batches_per_epoch(setup));
-  require(state ? base::Expected<void>() : base::failure(state.error()), path);
+  change_policy(setup, fork.job.config.policy.kind, *image);
+  auto progress = restore_state(setup, *image, fork.job);
+  if (!progress) reject_parent(path, progress.error() + "; choose another step");
   if (image->preprocessing.empty()) image->preprocessing = preprocessing_text(setup);
   preprocessing_of_checkpoint(path, image->preprocessing);
-  require(tolaria::try_load([&] {
-            return step::restore_model(*setup.model, image->run.at("topology"), image->tensors, setup.device);
-          }),
-          path);
   warn_if_unchecked(history::read_journal(files, fork.parent), *image, path);
-  return {path, std::move(*image), std::move(state->progress)};
+  return {path, std::move(*image), *std::move(progress)};
 }
 
 // The policy is not to wonder where they went.
@@ -133,14 +147,6 @@ void leave_out(TrainingSetup& setup, const std::vector<std::string>& seeds, Orig
   progress["patience"] = nullptr;
   progress.erase("patience_loss");
   progress["epochs_without_better"] = 0;
-}
-
-// From the parent's policy to the one of the fork's configuration, which can only be none.
-void change_policy(TrainingSetup& setup, config::PolicyKind policy, CheckpointImage& image) {
-  if (setup.config.policy.kind == policy) return;
-  setup.config.policy.kind = policy;
-  image.run["controller"] = tamiyo::NullController().save_state();
-  image.info.training_hash = tolaria::training_identity(setup.config, setup.data).text();
 }
 
 history::GrowthRecord fork_record(const ForkRequest& fork, const Origin& origin) {
@@ -230,7 +236,6 @@ std::string make_fork(const ForkRequest& request) {
   auto origin = restore_parent(setup, files, checkpoint, request);
   const auto settings = settings_of(origin, request.job.config);
   if (!request.without.empty()) leave_out(setup, request.without, origin);
-  change_policy(setup, request.job.config.policy.kind, origin.image);
   require_epochs_left(files, request, origin, settings);
   const auto path = publish(request, origin, interrupt);
   if (!request.train) print_fork(request, origin, settings, path);
@@ -243,10 +248,7 @@ int run(const ForkRequest& request) {
   const auto& policy = request.job.config.policy;
   const auto& data = request.job.config.data;
   if (request.job.trust_data_program && data.kind == config::DataKind::kProcess) trust_program(data.command);
-  if (request.train && policy.asks(config::PolicyKind::kProcess)) {
-    if (request.job.trust_program) trust_program(policy.command);
-    require_trusted(policy.command);  // before the fork is made
-  }
+  if (request.job.trust_program && policy.asks(config::PolicyKind::kProcess)) trust_program(policy.command);
   const auto path = make_fork(request);
   if (!request.train) return 0;
   TrainRequest onward;

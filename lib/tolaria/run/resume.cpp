@@ -43,9 +43,7 @@ base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& targ
     return base::failure("it was trained with other settings than changes/accepted.json says");
   }
   auto model = target.build();
-  const auto restored = step::restore_model(*model, image.run.at("topology"), image.tensors, target.device);
-  if (!restored) return base::failure(restored.error());
-  policy.restore(saved->controller);
+  if (auto restored = restore_run(image, *saved, *model, target.device, policy); !restored) return restored;
   point.progress = std::move(saved->progress);
   point.preprocessing = image.preprocessing;
   point.computed_on = std::move(saved->computed_on);

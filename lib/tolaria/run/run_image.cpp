@@ -61,4 +61,13 @@ base::Expected<ImageState> read_state(const CheckpointImage& image, std::int64_t
   return state;
 }
 
+base::Expected<void> restore_run(const CheckpointImage& image, const ImageState& state, step::Model& model,
+                                 torch::Device device, tamiyo::RunPolicy& policy) {
+  return try_load([&] {
+    auto restored = step::restore_model(model, image.run.at("topology"), image.tensors, device);
+    if (restored) policy.restore(state.controller);
+    return restored;
+  });
+}
+
 }  // namespace esper::tolaria

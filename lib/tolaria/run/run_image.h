@@ -37,10 +37,15 @@ CheckpointImage image_for_use(const SaveSource& source);
 // What an image has besides the network.
 struct ImageState {
   RunProgress progress;     // its tensors too
-  std::string controller;   // the policy's state, unread
+  std::string controller;   // the policy's state, which restore_run() reads
   std::string computed_on;  // empty where it has none
 };
 // Of an image of a run with so many microbatches an epoch. Fails with the reason why no run can go on from it.
 base::Expected<ImageState> read_state(const CheckpointImage& image, std::int64_t batches_per_epoch);
+
+// The rest of the image: the network, as step::restore_model() does, then the policy. `state` is read_state() of it.
+// Fails likewise; the policy is as before then. Throws as try_load() does.
+base::Expected<void> restore_run(const CheckpointImage& image, const ImageState& state, step::Model& model,
+                                 torch::Device device, tamiyo::RunPolicy& policy);
 
 }  // namespace esper::tolaria

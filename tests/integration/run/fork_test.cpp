@@ -268,13 +268,16 @@ TEST_CASE("a checkpoint that no run can go on from is not forked, for the reason
         Forgery{"/progress/batch", 1000, "its cursor is beyond the end of the epoch"},
         Forgery{"/progress/changes", json::array({later}), "run.json has changes of settings after the epoch"},
         Forgery{"/progress/control", 1, "cannot use at() with number"},
+        Forgery{"/progress/safety/good_step", 1000, "run.json: safety.good_step is 1000, beyond step "},
+        Forgery{"/controller", "{}", "the saved state of the policy is unusable"},
         Forgery{"/computed_on", 1, "type must be string"}}) {
     CAPTURE(place);
     forge(run, last, place, value);
     const Finished forked = fork_run(from, room.run("child"), {"--no-train"});
     CHECK(forked.exit_code == 5);
-    CHECK_THAT(json_of(forked)["error"]["text"].get<std::string>(),
-               ContainsSubstring(last + " cannot be forked: ") && ContainsSubstring(reason));
+    CHECK_THAT(json_of(forked)["error"]["text"].get<std::string>(), ContainsSubstring(last + " cannot be forked: ") &&
+                                                                        ContainsSubstring(reason) &&
+                                                                        ContainsSubstring("; choose another step"));
     CHECK_FALSE(fs::exists(room.run("child") / "config.yaml"));
     const Finished resumed = resume(run, {"epochs=3"});
     CHECK(resumed.exit_code == 5);
@@ -282,6 +285,9 @@ TEST_CASE("a checkpoint that no run can go on from is not forked, for the reason
     forge(run, last, place, whole.at(json::json_pointer(place)));
   }
   CHECK(fork_run(from, room.run("child"), {"--no-train"}).exit_code == 0);
+  // A fork without the policy does not need its state.
+  forge(run, last, "/controller", "{}");
+  CHECK(fork_run(from, room.run("without_policy"), {"--no-train", "--policy", "none"}).exit_code == 0);
 }
 
 TEST_CASE("a fork without a seed has no figures of its parent's, and a run that is over says so") {

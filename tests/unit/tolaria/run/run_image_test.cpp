@@ -108,6 +108,25 @@ TEST_CASE("a run that goes on from an image has the same bits, and the question 
   CHECK(resumed.policy.finish(4).question.observation.current_epoch == 3);
 }
 
+TEST_CASE("the network and the policy are restored from an image, or it is refused and the policy stays as it was") {
+  SmallRun it;
+  REQUIRE(it.go().kind == tolaria::RunOutcome::Kind::kDone);
+  const CheckpointImage image = image_of(source_of(it));
+  auto state = read_state(image, 6);
+  REQUIRE(state);
+  SmallRun resumed;
+  REQUIRE(restore_run(image, *state, *resumed.model, torch::kCPU, resumed.policy));
+  CHECK(differing(it.bits(), resumed.bits()).empty());
+  CHECK(resumed.policy.state() == it.policy.state());
+
+  SmallRun refused;
+  const auto before = refused.policy.state();
+  state->controller = R"({"question": 1})";
+  CHECK_THAT(restore_run(image, *state, *refused.model, torch::kCPU, refused.policy).error_or(""),
+             ContainsSubstring("open question"));
+  CHECK(refused.policy.state() == before);
+}
+
 TEST_CASE("what an image has besides the network is read back whole, or refused with the reason") {
   SmallRun it;
   it.facts.computed_on = "cpu";
