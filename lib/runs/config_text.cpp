@@ -50,6 +50,12 @@ std::string real_json(std::string_view value) {
   return number ? json(*number).dump() : std::string(value);
 }
 
+// A list or a quoted text that begins also ends: what was cut off does not.
+bool is_whole_value(std::string_view value) {
+  const char end = value.front() == '[' ? ']' : value.front() == '"' ? '"' : '\0';
+  return end == '\0' || value.find(end, 1) != std::string_view::npos;
+}
+
 std::string list_json(std::string_view value, const std::string& path) {
   json list = json::parse(value, nullptr, false);
   if (!list.is_array()) return std::string(value);
@@ -113,6 +119,7 @@ bool ConfigText::take(std::size_t begin, std::size_t end) {
   if (lines_.empty() && indent > 0) return false;
   const std::size_t value = line.find_first_not_of(' ', colon + 1);
   const std::size_t size = value == std::string_view::npos ? 0 : line.find_last_not_of(' ') + 1 - value;
+  if (size > 0 && !is_whole_value(line.substr(value, size))) return false;
   lines_.push_back({indent, begin + indent, colon - indent, size == 0 ? 0 : begin + value, size});
   return true;
 }

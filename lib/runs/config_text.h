@@ -12,8 +12,8 @@ namespace esper::runs {
 
 class ConfigText {
  public:
-  // A file that is longer than 1 MiB, empty, or has a line that is no field or section is refused, with the line's
-  // number.
+  // A file that is longer than 1 MiB, empty, or has a line that is no field or section, or a list or text without its
+  // end, is refused, with the line's number.
   static base::Expected<ConfigText> read(std::string text);
 
   // The value as it is written; empty where there is no field of that path ("training.optimizer.lr").

@@ -1,5 +1,7 @@
 #include "runs/run_reading.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -60,13 +62,27 @@ void take_entries(RunReading& reading) {
   for (const auto& checkpoint : checkpoints) reading.checkpoints.push_back(checkpoint.path);
 }
 
-template <class Number>
-std::optional<Number> number_in(const ConfigText& config, std::string_view path) {
-  return base::parse_number<Number>(config.value_of(path));
+void report_field(RunReading& reading, std::string_view path, std::string_view value) {
+  reading.report(value.empty() ? fmt::format("config.yaml cannot be read: it has no {}", path)
+                               : fmt::format("config.yaml cannot be read: {} is {}", path, base::in_quotes(value)));
 }
 
-config::Metric metric_in(const ConfigText& config, std::string_view path, config::Metric standard) {
-  return base::from_name<config::Metric>(config.value_of(path)).value_or(standard);
+// A field that every config.yaml has.
+template <class Number>
+std::optional<Number> number_in(RunReading& reading, const ConfigText& config, std::string_view path) {
+  const auto value = config.value_of(path);
+  const auto number = base::parse_number<Number>(value);
+  if (!number) report_field(reading, path, value);
+  return number;
+}
+
+// A field that those of earlier versions lack.
+config::Metric metric_in(RunReading& reading, const ConfigText& config, std::string_view path,
+                         config::Metric standard) {
+  const auto value = config.value_of(path);
+  const auto metric = base::from_name<config::Metric>(value);
+  if (!metric && !value.empty()) report_field(reading, path, value);
+  return metric.value_or(standard);
 }
 
 void take_config(RunReading& reading, const FolderReader& folder) {
@@ -81,10 +97,10 @@ void take_config(RunReading& reading, const FolderReader& folder) {
   record.task = config->text_of("task");
   record.dataset = config->text_of("data.kind");
   record.host = config->text_of("host.kind");
-  record.seed = number_in<std::uint64_t>(*config, "seed");
-  record.planned_epochs = number_in<std::int64_t>(*config, "epochs");
-  const auto metric = metric_in(*config, "training.metric", config::TrainingConfig().metric);
-  const auto best = metric_in(*config, "checkpoint.best_metric", config::CheckpointConfig().best_metric);
+  record.seed = number_in<std::uint64_t>(reading, *config, "seed");
+  record.planned_epochs = number_in<std::int64_t>(reading, *config, "epochs");
+  const auto metric = metric_in(reading, *config, "training.metric", config::TrainingConfig().metric);
+  const auto best = metric_in(reading, *config, "checkpoint.best_metric", config::CheckpointConfig().best_metric);
   record.metric = base::name_of(metric);
   record.goal = config::goal_of(metric);
   record.best_metric = base::name_of(best);

@@ -294,7 +294,7 @@ TEST_CASE("a folder that was made and no more is empty") {
   fs::create_directories(room / "run/checkpoints");
   write_text(room / "run/lock", "");
   CHECK(read_run_record(room / "run").state == RunState::kEmpty);
-  write_text(room / "run/config.yaml", "name: a\n");
+  write_text(room / "run/config.yaml", config::resolved_yaml({}));
   CHECK(read_run_record(room / "run").state == RunState::kEmpty);
 }
 
@@ -306,6 +306,22 @@ TEST_CASE("what cannot be read makes a run damaged, with the reason, and nothing
   SECTION("a configuration without lines") {
     write_text(run.path + "/config.yaml", "");
     reason = "config.yaml cannot be read: it is empty";
+  }
+  SECTION("a configuration with a text that was cut off") {
+    write_text(run.path + "/config.yaml", "seed: 1\nepochs: 3\nname: \"sma");
+    reason = "config.yaml cannot be read: line 3 is no field";
+  }
+  SECTION("lines that are no configuration") {
+    write_text(run.path + "/config.yaml", "this: is\nsome: other file\n");
+    reason = "config.yaml cannot be read: it has no seed";
+  }
+  SECTION("a number of epochs that is none") {
+    write_text(run.path + "/config.yaml", "seed: 1\nepochs: three\n");
+    reason = "config.yaml cannot be read: epochs is \"three\"";
+  }
+  SECTION("a metric that there is not") {
+    write_text(run.path + "/config.yaml", "seed: 1\nepochs: 3\ntraining:\n  metric: luck\n");
+    reason = "config.yaml cannot be read: training.metric is \"luck\"";
   }
   SECTION("a huge configuration") {
     fs::resize_file(run.path + "/config.yaml", 1ull << 40);
