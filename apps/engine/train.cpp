@@ -12,10 +12,10 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/signal_point.h"
-#include "base/text/standard_output.h"
 #include "device/kernel_trace.h"
 #include "engine/commands.h"
 #include "engine/composition.h"
+#include "engine/dry_run.h"
 #include "engine/end_in_time.h"
 #include "engine/known_error.h"
 #include "engine/start_run.h"
@@ -23,7 +23,6 @@
 #include "engine/training_setup.h"
 #include "engine/trusted_programs.h"
 #include "history/bundle_config.h"
-#include "kasmina/network/network_tensors.h"
 #include "lanes/step_runner.h"
 #include "nissa/log.h"
 #include "storage/real_file_system.h"
@@ -34,8 +33,6 @@
 namespace esper::engine {
 namespace {
 
-using base::write_json;
-using base::write_line;
 using config::RunConfig;
 using nlohmann::ordered_json;
 
@@ -43,24 +40,6 @@ std::string new_path(const TrainRequest& request, const RunConfig& config) {
   const auto now = static_cast<std::uint64_t>(base::Clock().wall().count());
   if (!request.run.folder.empty()) return request.run.folder;
   return tolaria::new_run_path(storage::real_file_system(), config.runs_dir, config.name, now);
-}
-
-int dry_run(const TrainingSetup& setup, const TrainRequest& request) {
-  const ordered_json plan = {{"device", setup.device.str()},
-                             {"train_samples", data::num_samples(setup.data.train)},
-                             {"validation_samples", data::num_samples(setup.data.validation)},
-                             {"steps_per_epoch", (batches_per_epoch(setup) + setup.config.step.accumulation - 1) /
-                                                     setup.config.step.accumulation},
-                             {"epochs", setup.config.epochs},
-                             {"parameters", kasmina::num_parameters_of(setup.model->network.state())},
-                             {"checkpoint_bytes", kasmina::bytes_of(step::all_tensors(*setup.model, setup.device))}};
-  if (request.job.json) {
-    write_json(plan);
-  } else {
-    for (const auto& [key, value] : plan.items())
-      write_line(key + ": " + (value.is_string() ? value.get<std::string>() : value.dump()));
-  }
-  return 0;
 }
 
 ordered_json summary_of(Composition& composition, const tolaria::RunOutcome& outcome, const OpenRun& open,
@@ -171,7 +150,10 @@ int run(const TrainRequest& request) {
   TrainingSetup setup = set_up(config, request.job.cache_dir, resuming ? "esper train --resume " + request.resume : "");
   lanes::check_lane(config.step, setup.device);
   if (!resuming) begin_with_weights(setup);
-  if (request.dry_run) return dry_run(setup, request);
+  if (request.dry_run) {
+    print_sizes(setup, request, open ? &*open : nullptr);
+    return 0;
+  }
   Policy policy = make_policy(config, request.job.cache_dir);
   if (!resuming) open.emplace(create_run(new_path(request, config), config, interrupt));
   auto composition = compose(request, setup, *open, std::move(policy));

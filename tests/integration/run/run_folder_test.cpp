@@ -96,4 +96,28 @@ TEST_CASE("a dry run tells what would be trained, warns of settings without effe
   CHECK(std::distance(fs::directory_iterator(room.path), fs::directory_iterator()) == 1);
 }
 
+TEST_CASE("a dry run of a run that is continued has the sizes of the network that it has grown, and leaves it alone") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("run")).exit_code == 0);
+  const auto sizes_of = [](const Words& which) {
+    return json_of(run_esper(Words{"train", "--dry-run", "--json"} + which));
+  };
+  const auto at_start = sizes_of({"--config", config}), sizes = sizes_of({"--resume", room.run("run")});
+  CHECK_FALSE(at_start.contains("checkpoint"));
+  CHECK(sizes["checkpoint"] == (room.run("run") / "checkpoints" / checkpoints_of(room.run("run")).back()).string());
+  CHECK(sizes["parameters"] == read_json(room.run("run") / "summary.json")["parameters"]);
+  CHECK(sizes["parameters"].get<int>() > at_start["parameters"].get<int>());
+  CHECK(sizes["checkpoint_bytes"].get<int>() > at_start["checkpoint_bytes"].get<int>());
+
+  const fs::path newest = sizes["checkpoint"].get<std::string>();
+  fs::remove(newest / "manifest.json");
+  const auto before = checkpoints_of(room.run("run"));
+  const Finished shown = run_esper({"train", "--dry-run", "--json", "--resume", room.run("run")});
+  REQUIRE(shown.exit_code == 0);
+  CHECK_THAT(shown.err, ContainsSubstring(newest.string()));
+  CHECK(json_of(shown)["checkpoint"] != newest.string());
+  CHECK(checkpoints_of(room.run("run")) == before);
+}
+
 }  // namespace esper::test::run_folder_test
