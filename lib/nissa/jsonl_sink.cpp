@@ -98,14 +98,16 @@ void JsonlSink::report_event(leyline::TelemetryEvent event) {
   write_line(line);
 }
 
+// In each file that begins: the earlier ones that say so may be deleted.
 void JsonlSink::report_undeleted(std::error_code failure) {
-  if (!failure) deletion_fails_ = false;
-  if (!failure || deletion_fails_) return;
-  log::warning("the oldest telemetry of " + path_.string() +
-               " cannot be deleted, and may exceed telemetry.limit_mb: " + failure.message());
+  const bool failed_before = std::exchange(deletion_fails_, static_cast<bool>(failure));
+  if (!failure) return;
+  if (!failed_before) {
+    log::warning("the oldest telemetry of " + path_.string() +
+                 " cannot be deleted, and may exceed telemetry.limit_mb: " + failure.message());
+  }
   report_event(
       leyline::event("nissa.telemetry_undeleted"_event, leyline::Level::kWarning, {{"reason", failure.message()}}));
-  deletion_fails_ = true;  // not where the event could not be written
 }
 
 void JsonlSink::report_dropped(const TelemetryDropped& dropped) {

@@ -181,16 +181,17 @@ TEST_CASE("the oldest files are deleted beyond the limit, which is reported, and
   CHECK(gaps_of(report)[0].find("telemetry.limit_mb") != std::string::npos);
 }
 
-TEST_CASE("earlier files that cannot be deleted stay, which is reported once") {
+TEST_CASE("earlier files that cannot be deleted stay, which each file that stays reports") {
   if (::geteuid() != 0) SKIP("only root can become another user");
   const FolderOfAnother folder;
   folder.as_its_guest([&] {
     auto sink = sink_of(folder.path, {1, 2});
-    for (const auto* name : {"0", "1", "2"}) sink.emit(packet_named(name));
+    for (const auto* name : {"0", "1", "2", "3", "4"}) sink.emit(packet_named(name));
   });
   CHECK(fs::exists(folder.first));
-  CHECK(folder.count_events("nissa.telemetry_undeleted") == 1);
-  CHECK(folder.count_events("nissa.telemetry_dropped") == 1);
+  CHECK(nissa::earlier_telemetry(folder.path).size() == 2);
+  CHECK(folder.count_events("nissa.telemetry_undeleted") == 2);
+  CHECK(folder.count_events("nissa.telemetry_dropped") == 2);
 }
 
 TEST_CASE("that earlier files cannot be deleted is reported again where the event had no room") {
