@@ -132,7 +132,7 @@ class Measurement {
   TimedCommand run_own(CommandWords words) const {
     words.insert(words.begin(), own_program());
     words.insert(words.end(), {"--state-dir", daemon_.state_dir()});
-    return time_command(words);
+    return time_needed_command(words);
   }
 
   // As a person submits: a process each time.
@@ -193,7 +193,7 @@ class Measurement {
   std::optional<TimedTraining> train_alone(int number) const {
     const auto run = in_scratch(fmt::format("alone{}", number));
     const auto began_ms = now_ms();
-    const auto trained = time_command({own_program(), "train", "--config", run_file_, "--run-dir", run});
+    const auto trained = time_needed_command({own_program(), "train", "--config", run_file_, "--run-dir", run});
     if (trained.exit_code != 0) return std::nullopt;
     return timed(run, trained.seconds, began_ms);
   }

@@ -47,7 +47,7 @@ std::string why_spooler_is_absent(const std::string& mark, base::Duration end_ti
 }  // namespace
 
 TaskSpooler::TaskSpooler(std::string folder, base::Duration end_time)
-    : folder_(std::move(folder)), why_absent_(why_spooler_is_absent(mark(), end_time)) {}
+    : folder_(std::move(folder)), end_time_(end_time), why_absent_(why_spooler_is_absent(mark(), end_time)) {}
 
 TaskSpooler::~TaskSpooler() {
   if (!is_here()) return;
@@ -57,7 +57,7 @@ TaskSpooler::~TaskSpooler() {
 double TaskSpooler::queue(const std::vector<std::string>& words) const {
   CommandWords command{"tsp"};
   command.insert(command.end(), words.begin(), words.end());
-  return time_command(command, environment_with({mark(), "TMPDIR=" + folder_})).seconds;
+  return time_needed_command(command, environment_with({mark(), "TMPDIR=" + folder_}), end_time_).seconds;
 }
 
 std::vector<pid_t> TaskSpooler::processes() const {

@@ -25,7 +25,7 @@ class TaskSpooler {
   bool is_here() const { return why_absent_.empty(); }
   // The reason where it is not: for people.
   const std::string& why_absent() const { return why_absent_; }
-  // Seconds of `tsp WORDS`.
+  // Seconds of `tsp WORDS`. Throws as time_needed_command().
   double queue(const std::vector<std::string>& words) const;
   // Its server, then one process for each command that runs or waits.
   std::vector<pid_t> processes() const;
@@ -33,7 +33,9 @@ class TaskSpooler {
  private:
   std::string mark() const { return "TS_SOCKET=" + folder_ + "/tsp.sock"; }
 
-  const std::string folder_, why_absent_;
+  const std::string folder_;
+  const base::Duration end_time_;
+  const std::string why_absent_;
 };
 
 }  // namespace esper

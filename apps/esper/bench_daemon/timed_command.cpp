@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "base/descriptor.h"
+#include "base/error.h"
 #include "base/text/child_process.h"
 #include "base/text/line_channel.h"
 
@@ -52,6 +53,17 @@ TimedCommand time_command(const CommandWords& words, const std::vector<std::stri
   timed.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   timed.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return timed;
+}
+
+TimedCommand time_needed_command(const CommandWords& words, const std::vector<std::string>& environment,
+                                 base::Duration end_time) {
+  try {
+    return time_command(words, environment, end_time);
+  } catch (const std::system_error& error) {
+    throw base::Error(
+        base::ExitCode::kResources,
+        std::string(error.what()) + "; nothing was measured: try again, when this machine has less to do");
+  }
 }
 
 std::vector<std::string> environment_with(const std::vector<std::string>& more) {

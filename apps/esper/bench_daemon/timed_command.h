@@ -22,6 +22,9 @@ struct TimedCommand {
 // is killed then.
 TimedCommand time_command(const CommandWords& words, const std::vector<std::string>& environment = {},
                           base::Duration end_time = std::chrono::seconds(60));
+// The same for a command without which there is no measurement. Throws base::Error{kResources} with the way out.
+TimedCommand time_needed_command(const CommandWords& words, const std::vector<std::string>& environment = {},
+                                 base::Duration end_time = std::chrono::seconds(60));
 // This process's own environment, with these on top.
 std::vector<std::string> environment_with(const std::vector<std::string>& more);
 

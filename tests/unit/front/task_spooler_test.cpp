@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/error.h"
 #include "support/environment_variable.h"
 #include "support/temporary_folder.h"
 
@@ -19,13 +20,20 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// With this script as the only program `tsp` there is.
-std::string why_absent_with(const std::string& script, mode_t permissions = 0700, base::Duration end_time = 60s) {
+// This script is the only program `tsp` there is.
+struct OnlySpooler {
   const TemporaryFolder folder;
-  const EnvironmentVariable path("PATH", folder.path());
-  std::ofstream(folder / "tsp") << "#!/bin/sh\n" << script << "\n";
-  REQUIRE(::chmod((folder / "tsp").c_str(), permissions) == 0);
-  return TaskSpooler(folder.path(), end_time).why_absent();
+  const EnvironmentVariable path{"PATH", folder.path()};
+
+  explicit OnlySpooler(const std::string& script, mode_t permissions = 0700) {
+    std::ofstream(folder / "tsp") << "#!/bin/sh\n" << script << "\n";
+    REQUIRE(::chmod((folder / "tsp").c_str(), permissions) == 0);
+  }
+};
+
+std::string why_absent_with(const std::string& script, mode_t permissions = 0700, base::Duration end_time = 60s) {
+  const OnlySpooler only(script, permissions);
+  return TaskSpooler(only.folder.path(), end_time).why_absent();
 }
 
 }  // namespace
@@ -40,6 +48,20 @@ TEST_CASE("a task-spooler that is not installed is told from one that does not r
              StartsWith("task-spooler does not run (") && ContainsSubstring("Permission denied"));
   CHECK_THAT(why_absent_with("exec >&-; exec /bin/sleep 600", 0700, 50ms),
              StartsWith("task-spooler does not run (") && ContainsSubstring("does not end"));
+}
+
+TEST_CASE("a task-spooler that does not end when it is asked is a lack of resources, with the way out") {
+  const OnlySpooler only("[ \"$1\" = -V ] || { exec >&-; exec /bin/sleep 600; }");
+  const TaskSpooler spooler(only.folder.path(), 2s);
+  REQUIRE(spooler.is_here());
+  try {
+    spooler.queue({"true"});
+    FAIL("it has ended");
+  } catch (const base::Error& error) {
+    CHECK(error.code() == base::ExitCode::kResources);
+    CHECK_THAT(error.what(),
+               StartsWith("tsp has closed its output and does not end") && ContainsSubstring("try again"));
+  }
 }
 
 }  // namespace esper::test::task_spooler_test
