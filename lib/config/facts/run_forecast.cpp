@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -231,6 +232,12 @@ RunForecast forecast(const RunConfig& config, const RunInputs& inputs, RunsOn de
   forecast.checkpoint = checkpoint_of(config, network);
   forecast.disk = disk_of(config, forecast.checkpoint);
   return forecast;
+}
+
+bool forecast_reads(std::string_view field) {
+  constexpr std::array<std::string_view, 3> kOfTraining{"training.optimizer.kind", "training.optimizer.momentum",
+                                                        "training.ema_decay"};
+  return !field.starts_with("training.") || std::ranges::count(kOfTraining, field) > 0;
 }
 
 }  // namespace esper::config

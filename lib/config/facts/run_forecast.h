@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 #include "config/facts/estimate.h"
 #include "config/run_config.h"
@@ -19,5 +20,7 @@ struct RunInputs {
 
 enum class RunsOn { kCpu, kGpu };
 RunForecast forecast(const RunConfig& config, const RunInputs& inputs, RunsOn device);
+// Whether the forecast depends on this field of a run file ("data.batch_size").
+bool forecast_reads(std::string_view field);
 
 }  // namespace esper::config

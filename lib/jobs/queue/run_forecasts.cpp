@@ -1,7 +1,9 @@
 #include "jobs/queue/run_forecasts.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@ namespace esper::jobs {
 namespace {
 
 constexpr std::size_t kMostTrialsRefused = 20;  // at once
+constexpr std::size_t kMostForecast = 1000;     // of a sweep: about a second, in which nothing else is answered
 
 Submission submission_of(const Job& job, const std::string& run_file) {
   Submission submission;
@@ -32,15 +35,27 @@ Job with_forecast_of(const Submission& submission, Job job) {
   return job;
 }
 
-// For each combination of values of kGpuFields the first configuration that has it.
-std::vector<sweep::Configuration> configurations_by_gpus(const LoadedSweep& loaded) {
-  std::set<std::vector<std::string>> known;
+using Values = std::vector<std::string>;
+using Field = std::string_view;
+
+bool decides_gpus(Field field) { return std::ranges::count(kGpuFields, field) > 0; }
+
+Values values_of(const sweep::Configuration& configuration, const LoadedSweep& loaded, bool (*counts)(Field)) {
+  Values values;
+  for (std::size_t at = 0; at < configuration.size(); ++at)
+    if (counts(loaded.sweep.parameters[at].key)) values.push_back(configuration[at]);
+  return values;
+}
+
+// The first configuration of each forecast, and of each combination of values of kGpuFields.
+std::vector<sweep::Configuration> configurations_to_forecast(const LoadedSweep& loaded) {
+  std::set<Values> by_gpus, by_forecast;
   std::vector<sweep::Configuration> first;
   for (const auto& configuration : loaded.configurations) {
-    std::vector<std::string> values;
-    for (std::size_t at = 0; at < configuration.size(); ++at)
-      if (std::ranges::count(kGpuFields, loaded.sweep.parameters[at].key) > 0) values.push_back(configuration[at]);
-    if (known.insert(std::move(values)).second) first.push_back(configuration);
+    const bool is_new_on_gpus = by_gpus.insert(values_of(configuration, loaded, decides_gpus)).second;
+    const bool is_new = first.size() < kMostForecast &&
+                        by_forecast.insert(values_of(configuration, loaded, config::forecast_reads)).second;
+    if (is_new_on_gpus || is_new) first.push_back(configuration);
   }
   return first;
 }
@@ -52,13 +67,14 @@ std::string RunForecasts::run_file_of(const Job& job) const {
 }
 
 base::Expected<Submission> RunForecasts::admit(const Submission& submission) const {
-  return admit(submission, read_run_file(submission.config).config);
+  const config::RunConfig& config = read_run_file(submission.config).config;
+  return admit(submission, config, run_inputs(config, submission.folder));
 }
 
-base::Expected<Submission> RunForecasts::admit(const Submission& submission, const config::RunConfig& config) const {
+base::Expected<Submission> RunForecasts::admit(const Submission& submission, const config::RunConfig& config,
+                                               const config::RunInputs& inputs) const {
   const std::string& run_dir = submission.run_dir.empty() ? submission.runs_dir : submission.run_dir;
-  return jobs::admit(submission, config, run_inputs(config, submission.folder), observer_.capacity(),
-                     observer_.whole_disk(run_dir));
+  return jobs::admit(submission, config, inputs, observer_.capacity(), observer_.whole_disk(run_dir));
 }
 
 base::Expected<void> RunForecasts::check_trials(const SweepSubmission& submission) const {
@@ -66,13 +82,21 @@ base::Expected<void> RunForecasts::check_trials(const SweepSubmission& submissio
   Submission trial{.folder = submission.folder, .runs_dir = submission.runs_dir};
   trial.needs.gpus = submission.gpus;
   trial.needs.memory_bytes = submission.memory_bytes;
+  std::map<Values, config::RunInputs> inputs;  // by what they are read for
+  std::set<Values> known;                      // reasons, each with its GPUs
   std::vector<std::string> reasons;
-  for (const auto& configuration : configurations_by_gpus(loaded)) {
+  for (const auto& configuration : configurations_to_forecast(loaded)) {
     const auto assignments = sweep::assignments_of(loaded.sweep, configuration);
     const auto run_file = sweep::read_with(loaded.sweep, assignments);
     if (!run_file.problems.empty()) continue;  // one that was not checked: its jobs will say so
-    const auto admitted = admit(trial, run_file.config);
-    if (!admitted) reasons.push_back(admitted.error() + " (with " + base::joined(assignments) + ")");
+    const auto [read, is_new] = inputs.try_emplace(values_of(configuration, loaded, run_inputs_read));
+    if (is_new) read->second = run_inputs(run_file.config, submission.folder);
+    const auto admitted = admit(trial, run_file.config, read->second);
+    if (admitted) continue;
+    Values reason = values_of(configuration, loaded, decides_gpus);
+    reason.push_back(admitted.error());
+    if (known.insert(std::move(reason)).second)
+      reasons.push_back(admitted.error() + " (with " + base::joined(assignments) + ")");
     if (reasons.size() == kMostTrialsRefused) break;
   }
   if (!reasons.empty()) return base::failure(base::joined(reasons, "; "));

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/expected.h"
+#include "config/facts/run_forecast.h"
 #include "config/run_config.h"
 #include "jobs/job/job_change.h"
 #include "jobs/job/sweep_record.h"
@@ -22,8 +23,9 @@ class RunForecasts {
   // The submission with its forecast and its GPUs. Its configuration has no mistakes. Fails with the reason where it
   // could never begin here.
   base::Expected<Submission> admit(const Submission& submission) const;
-  // A sweep that has no mistakes. Of its trials with the same kGpuFields the first one stands for all. Fails with each
-  // that could never begin here, and its values.
+  // A sweep that has no mistakes. Of its trials with the same values of the fields that decide about GPUs and forecast
+  // the first one stands for all; beyond 1000 of these, of those with the same kGpuFields. Fails with each that could
+  // never begin here, and its values.
   base::Expected<void> check_trials(const SweepSubmission& submission) const;
   // The job with the needs and the forecast that the change gives it; nothing where it needs no new forecast, or is not
   // allowed. Fails where it could never begin again here.
@@ -37,7 +39,8 @@ class RunForecasts {
   std::string run_file_of(const Job& job) const;
 
  private:
-  base::Expected<Submission> admit(const Submission& submission, const config::RunConfig& config) const;
+  base::Expected<Submission> admit(const Submission& submission, const config::RunConfig& config,
+                                   const config::RunInputs& inputs) const;
 
   JobStore& store_;
   StoredSweeps& sweeps_;

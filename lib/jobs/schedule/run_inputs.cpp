@@ -140,4 +140,9 @@ config::RunInputs run_inputs(const config::RunConfig& config, const std::string&
   return inputs;
 }
 
+bool run_inputs_read(std::string_view field) {
+  if (field.starts_with("host.")) return field == "host.kind" || field == "host.path";
+  return field.starts_with("data.") && field != "data.batch_size";
+}
+
 }  // namespace esper::jobs

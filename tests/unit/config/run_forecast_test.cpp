@@ -2,6 +2,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <variant>
+
+#include "config/fields/field_table.h"
 
 namespace esper::test::run_forecast_test {
 
@@ -95,6 +98,35 @@ TEST_CASE("what is not known is called unknown") {
   config.host.kind = HostKind::kExported;
   CHECK_THAT(forecast(config, kInputs, RunsOn::kCpu).memory.parts, ContainsSubstring("exported host's weights"));
   CHECK(forecast(config, {.host_bytes = 4000 * 1000}, RunsOn::kCpu).parameters == 1000 * 1000);
+}
+
+TEST_CASE("what the forecast does not read changes nothing in it") {
+  RunConfig config = wide();
+  config.policy.kind = PolicyKind::kHeuristic;
+  config.growth.enabled = true;
+  const auto before = forecast(config, kInputs, RunsOn::kGpu);
+  std::size_t changed = 0;
+  for (const FieldRow& row : field_table(config)) {
+    if (row.is_section() || forecast_reads(row.path)) continue;
+    CAPTURE(row.path);
+    if (const auto* real = std::get_if<double*>(&row.value)) {
+      **real += 1;
+    } else if (const auto* whole = std::get_if<int*>(&row.value)) {
+      **whole += 1;
+    } else if (const auto* flag = std::get_if<bool*>(&row.value)) {
+      **flag = !**flag;
+    } else if (const auto* names = std::get_if<EnumField>(&row.value)) {
+      names->set(names->value, (names->get(names->value) + 1) % names->names.size());
+    } else {
+      continue;
+    }
+    CHECK(forecast(config, kInputs, RunsOn::kGpu) == before);
+    ++changed;
+  }
+  CHECK(changed > 10);
+  for (const char* field : {"training.optimizer.kind", "training.optimizer.momentum", "training.ema_decay",
+                            "data.batch_size", "host.hidden", "step.lane", "epochs"})
+    CHECK(forecast_reads(field));
 }
 
 TEST_CASE("sizes as text") {

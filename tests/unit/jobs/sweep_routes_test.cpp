@@ -111,6 +111,23 @@ TEST_CASE("a sweep whose trials need more memory than there is is refused, howev
                  ContainsSubstring("(with host.hidden=[32768, 32768])"));
 }
 
+TEST_CASE("a trial too large for the memory is found behind those that fit, once of those with the same forecast") {
+  Routes routes;
+  const std::string refused = routes.refusal_of(
+      kRunFile, "parameters: {training.optimizer.lr: [0.1, 0.2], data.batch_size: [32, 64, 1000000]}\n");
+  CHECK_THAT(refused, ContainsSubstring("memory: the run is forecast to take") &&
+                          ContainsSubstring("(with training.optimizer.lr=0.1, data.batch_size=1000000)"));
+  CHECK_THAT(refused, !ContainsSubstring("lr=0.2") && !ContainsSubstring("batch_size=64"));
+}
+
+TEST_CASE("each trial is forecast with its own data") {
+  Routes routes;
+  const std::string run_file =
+      "host: {kind: mlp, hidden: [4096]}\ndata: {kind: synthetic, synthetic: {samples: 100}}\n";
+  CHECK_THAT(routes.refusal_of(run_file, "parameters: {data.synthetic.features: [16, 1000000]}\n"),
+             ContainsSubstring("(with data.synthetic.features=1000000)"));
+}
+
 TEST_CASE("a sweep may declare what memory each of its jobs needs, where its forecast is wrong") {
   Routes routes;
   const std::string trials = "parameters: {data.batch_size: [1000000, 32]}\n";
