@@ -3,11 +3,10 @@
 // processes: readers take no lock (an entry is one file, published by rename), changes take the folder's lock with a
 // deadline.
 //
-//   FOLDER/lock           change_lock.h
-//   FOLDER/entries/KEY    package_entry.h
-//   FOLDER/used/KEY       use_times.h
-//   FOLDER/choices/KEY    recipe_choices.h
-//   FOLDER/quarantine     quarantine.h
+//   FOLDER/lock                    change_lock.h
+//   FOLDER/entries, FOLDER/used    entry_store.h
+//   FOLDER/choices/KEY             recipe_choices.h
+//   FOLDER/quarantine              quarantine.h
 
 #include <cstdint>
 #include <optional>
@@ -17,11 +16,11 @@
 #include "base/expected.h"
 #include "base/file_system.h"
 #include "program/cache/change_lock.h"
+#include "program/cache/entry_store.h"
 #include "program/cache/package_entry.h"
 #include "program/cache/package_file.h"
-#include "program/cache/quarantine.h"
 #include "program/cache/recipe_choices.h"
-#include "program/cache/use_times.h"
+#include "program/cache/rejections.h"
 
 namespace esper::program {
 
@@ -83,31 +82,27 @@ class PackageCache {
 
   // Why no package of this key is to be used, or compiled again: one was wrong, or failed again in the last 24 hours.
   // Empty: there is no such reason in quarantine.
-  std::optional<std::string> why_unusable(const std::string& key);
+  std::optional<std::string> why_unusable(const std::string& key) const { return rejections_.why_unusable(key); }
 
   // The reason given last for this key, if it is still in quarantine for that.
-  std::optional<std::string> quarantine_reason(const std::string& key, EntryFault fault) {
-    return reason_in_quarantine(rejected_, key, fault);
+  std::optional<std::string> quarantine_reason(const std::string& key, EntryFault fault) const {
+    return rejections_.reason(key, fault);
   }
 
   // The file of that entry, if there is one.
-  std::string entry_path(const std::string& key) const { return settings_.folder + "/entries/" + key; }
+  std::string entry_path(const std::string& key) const { return entries_.path(key); }
 
  private:
-  base::Expected<PackageEntry> load(const std::string& key);
   void quarantine_if_damaged(const std::string& key);
-  bool is_replaced(const std::string& key, const std::string& mac);
-  void reject(const std::string& key, EntryFault fault, const std::string& reason, const std::string& mac);
   InsertOutcome publish_entry(const std::string& key, const PackageFacts& facts, const std::string& written,
                               std::uint64_t bytes);
 
   base::FileSystem& file_system_;
   const CacheSettings settings_;
-  const base::Clock clock_;
   ChangeLock lock_;
-  UseTimes use_times_;
+  EntryStore entries_;
   RecipeChoices choices_;
-  const Quarantine rejected_;
+  Rejections rejections_;
 };
 
 }  // namespace esper::program
