@@ -8,8 +8,9 @@
 #include "base/text/json_fields.h"
 #include "tamiyo/heuristic_state.h"
 #include "tamiyo/process/process_controller.h"
+#include "tamiyo/service/policy_question.h"
 #include "tamiyo/service/policy_service.h"
-#include "tamiyo/service/run_policy.h"
+#include "tamiyo/service/shadow_policies.h"
 
 namespace esper::tamiyo {
 

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/text/json_fields.h"
 #include "tamiyo/service/evaluation.h"
-#include "tamiyo/service/log_record.h"
 
 namespace esper::tamiyo {
 
@@ -31,10 +30,7 @@ std::optional<PolicyQuestion> open_question(const json& saved) {
 void RunPolicy::put(Open& open) {
   open.is_asked = true;
   const auto& observation = open.question.observation;
-  for (const auto& [kind, shadow] : shadows_) {
-    open.shadows.push_back({kind, shadow->state(), {}});
-    shadow->begin(observation);
-  }
+  open.shadows = shadows_.begin(observation);
   if (auto* service = std::get_if<std::unique_ptr<PolicyService>>(&policy_)) return (*service)->begin(observation);
   auto& consultation = *std::get<std::unique_ptr<Consultation>>(policy_);
   open.asked_with = consultation.state();
@@ -49,9 +45,7 @@ ServiceReport RunPolicy::answer_to(Open& open, std::uint32_t carried_out) {
     report.evaluation.answer = std::get<std::unique_ptr<Consultation>>(policy_)->finish();
     report.asked = {std::move(open.asked_with), {}, report.evaluation.answer};
   }
-  for (std::size_t i = 0; i < shadows_.size(); ++i) {
-    open.shadows[i].answer = answer_record(shadows_[i].consultation->finish());
-  }
+  shadows_.finish(open.shadows);
   report.asked.shadows = std::move(open.shadows);
   return report;
 }
@@ -97,31 +91,9 @@ std::string RunPolicy::state() const {
   if (shadows_.empty() && !open_) return own;
   json saved = json::parse(own);
   ESPER_CHECK(saved.is_object(), "a controller's state is one JSON object");
-  for (const auto& [kind, shadow] : shadows_) saved[kShadowStates][kind] = shadow->state();
+  if (!shadows_.empty()) saved[kShadowStates] = shadows_.states();
   if (open_) saved[kOpenQuestion] = question_json(open_->question);
   return saved.dump();
-}
-
-void RunPolicy::restore_policy(const std::string& state) {
-  std::visit([&](const auto& policy) { policy->restore(state); }, policy_);
-}
-
-void RunPolicy::restore_shadows(const json& states) {
-  const bool are_damaged = !states.is_null() && !states.is_object();
-  for (const auto& [kind, shadow] : shadows_) {
-    if (are_damaged) unread_shadows_.push_back({kind, "the saved shadows are no object"});
-    const json& own = base::member(states, kind);
-    if (own.is_null()) continue;
-    if (!own.is_string()) {
-      unread_shadows_.push_back({kind, "it is no text"});
-      continue;
-    }
-    try {
-      shadow->restore(own.get<std::string>());
-    } catch (const base::Error& error) {  // of other weights, say: it changes nothing in the run
-      unread_shadows_.push_back({kind, error.what()});
-    }
-  }
 }
 
 void RunPolicy::restore(const std::string& state) {
@@ -129,10 +101,10 @@ void RunPolicy::restore(const std::string& state) {
   auto question = open_question(saved);
   const json shadows = base::member(saved, kShadowStates);
   const bool is_own_alone = !saved.is_object() || saved.erase(kOpenQuestion) + saved.erase(kShadowStates) == 0;
-  restore_policy(is_own_alone ? state : saved.dump());
+  const std::string own = is_own_alone ? state : saved.dump();
+  std::visit([&](const auto& policy) { policy->restore(own); }, policy_);
   // Nothing is refused from here on.
-  unread_shadows_.clear();
-  restore_shadows(shadows);
+  shadows_.restore(shadows);
   open_.reset();
   if (question) open_ = Open{.question = *std::move(question)};
 }

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,16 +14,9 @@
 #include "tamiyo/service/consultation.h"
 #include "tamiyo/service/policy_question.h"
 #include "tamiyo/service/policy_service.h"
+#include "tamiyo/service/shadow_policies.h"
 
 namespace esper::tamiyo {
-
-// In a saved state: the shadows' own, as texts by kind.
-inline constexpr char kShadowStates[] = "shadows";
-
-// A shadow policy whose saved state could not be read, and why.
-struct UnreadShadow {
-  std::string kind, reason;
-};
 
 // A question, and what came of it.
 struct Consulting {
@@ -40,7 +32,7 @@ class RunPolicy {
   // A shadow policy: asked at the same time on a thread of its own, and waited for until its deadline at most. `kind`
   // names it in the log and in saved states.
   void add_shadow(std::string kind, std::unique_ptr<Consultation> shadow) {
-    shadows_.push_back({std::move(kind), std::move(shadow)});
+    shadows_.add(std::move(kind), std::move(shadow));
   }
 
   // After epochs, in order: the policy thinks in between, and what has arrived when finish() is called is in time.
@@ -64,13 +56,9 @@ class RunPolicy {
   // Throws Error where the policy cannot go on from it, or its open question cannot be read; all is as before then.
   void restore(const std::string& state);
   // Those that begin anew since the last restore() could not read their states.
-  const std::vector<UnreadShadow>& unread_shadows() const { return unread_shadows_; }
+  const std::vector<UnreadShadow>& unread_shadows() const { return shadows_.unread(); }
 
  private:
-  struct Shadow {
-    std::string kind;
-    std::unique_ptr<Consultation> consultation;
-  };
   struct Open {
     PolicyQuestion question;
     bool is_asked = false;
@@ -79,12 +67,9 @@ class RunPolicy {
   };
   void put(Open& open);
   ServiceReport answer_to(Open& open, std::uint32_t carried_out);
-  void restore_policy(const std::string& state);
-  void restore_shadows(const nlohmann::json& states);
 
   std::variant<std::unique_ptr<Consultation>, std::unique_ptr<PolicyService>> policy_;
-  std::vector<Shadow> shadows_;
-  std::vector<UnreadShadow> unread_shadows_;
+  ShadowPolicies shadows_;
   std::optional<Open> open_;
   std::vector<std::string> dropped_;  // for the next question
 };
