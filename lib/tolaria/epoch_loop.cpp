@@ -19,6 +19,7 @@
 #include "tolaria/report/epoch_reporter.h"
 #include "tolaria/run/save_schedule.h"
 #include "tolaria/safety/epoch_check.h"
+#include "tolaria/state/last_epoch.h"
 
 namespace esper::tolaria {
 namespace {
@@ -165,10 +166,12 @@ RunOutcome EpochLoop::run_to_the_end() {
   safety_.begin(run_.restart_report);
   if (const auto outcome = safety_.halted()) return *outcome;
   run_.policy.ask_again();  // what the checkpoint holds
-  for (follow_changes(run_); !end_.is_last_epoch_over() && !end_.should_stop_early(); follow_changes(run_)) {
+  const RunProgress& progress = run_.progress;
+  const auto is_over = [&] { return is_last_epoch_over(config(), progress) || should_stop_early(config(), progress); };
+  for (follow_changes(run_); !is_over(); follow_changes(run_)) {
     if (const auto outcome = run_epoch()) return *outcome;
   }
-  return end_.finish(end_.is_last_epoch_over() ? RunEnd::At::kLastEpoch : RunEnd::At::kNoImprovement);
+  return end_.finish(is_last_epoch_over(config(), progress) ? RunEnd::At::kLastEpoch : RunEnd::At::kNoImprovement);
 }
 
 std::optional<RunOutcome> EpochLoop::run_epoch() {
@@ -226,7 +229,7 @@ EpochEnd EpochLoop::end_epoch(Epoch& epoch) {
   const auto best_before = progress.best;
   epoch.is_best = record_epoch(progress, epoch.metrics, figures_of(epoch.measured.running), goals_of(config()));
   if (run_.model.settings.scales_loss()) progress.scaler_skips += epoch.metrics.nonfinite_steps;
-  epoch.is_last = end_.is_last_epoch();
+  epoch.is_last = is_last_epoch(config(), progress);
   if (grow(epoch.results()) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   if (const auto& settled = growth_.settled_validation()) {
     epoch.is_best = replace_validation(progress, *settled, best_before, config().checkpoint.best_metric);
@@ -264,7 +267,7 @@ RunOutcome EpochLoop::interrupted_after(const StepMetrics& uncounted) {
 }
 
 bool EpochLoop::may_be_interrupted() const {
-  const bool settles = end_.may_be_last_epoch() && growth_.may_settle();
+  const bool settles = may_be_last_epoch(config(), run_.progress) && growth_.may_settle();
   return settles || growth_.may_train_control(run_.progress);
 }
 

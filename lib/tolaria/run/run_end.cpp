@@ -9,7 +9,6 @@
 #include "base/names.h"
 #include "base/quantity.h"
 #include "base/signal_point.h"
-#include "config/facts/early_stop.h"
 #include "leyline/telemetry/telemetry.h"
 
 namespace esper::tolaria {
@@ -18,20 +17,6 @@ using leyline::event;
 using leyline::Level;
 using End = RunOutcome::Kind;
 using namespace leyline::literals;
-
-bool RunEnd::stops_after(std::uint32_t epochs_without_better) const {
-  return config::stops_early(facts_.config.training, epochs_without_better);
-}
-
-bool RunEnd::is_last_epoch_over() const { return progress_.epoch >= static_cast<std::uint32_t>(facts_.config.epochs); }
-
-bool RunEnd::should_stop_early() const { return stops_after(progress_.epochs_without_better); }
-
-bool RunEnd::is_last_epoch() const {
-  return progress_.epoch + 1 >= static_cast<std::uint32_t>(facts_.config.epochs) || should_stop_early();
-}
-
-bool RunEnd::may_be_last_epoch() const { return is_last_epoch() || stops_after(progress_.epochs_without_better + 1); }
 
 RunOutcome RunEnd::finish(At at) {
   RunOutcome outcome;

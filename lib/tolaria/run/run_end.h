@@ -1,8 +1,7 @@
 #pragma once
-// The ends of a run: when it comes to one; each reports itself, and leaves what a run that goes on from there needs on
-// the disk. Training thread.
+// The ends of a run: each reports itself, and leaves what a run that goes on from there needs on the disk. Training
+// thread.
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -23,14 +22,6 @@ class RunEnd {
   RunEnd(const RunEnd&) = delete;
   RunEnd& operator=(const RunEnd&) = delete;
 
-  bool is_last_epoch_over() const;
-  // Validation no longer improves.
-  bool should_stop_early() const;
-  // Whether the run ends with the epoch that is not counted yet; known once that was recorded.
-  bool is_last_epoch() const;
-  // The same before it was recorded.
-  bool may_be_last_epoch() const;
-
   // After the last epoch, or before it: validation no longer improves.
   enum class At { kLastEpoch, kNoImprovement };
   RunOutcome finish(At at);
@@ -48,7 +39,6 @@ class RunEnd {
   int report_signal();
   std::string newest_place() const;
   RunOutcome left_at_newest_checkpoint(int signal, const std::string& problem) const;
-  bool stops_after(std::uint32_t epochs_without_better) const;
 
   const RunFacts& facts_;
   const RunProgress& progress_;
