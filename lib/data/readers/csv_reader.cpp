@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 
 #include "base/expected.h"
@@ -13,6 +12,7 @@
 #include "data/files/csv_field.h"
 #include "data/files/memory_need.h"
 #include "data/files/target_number.h"
+#include "data/readers/csv_classes.h"
 
 namespace esper::data {
 namespace {
@@ -40,7 +40,7 @@ std::vector<std::string> feature_names(const std::vector<CsvField>& header) {
 class CsvReader {
  public:
   CsvReader(const std::filesystem::path& file, const ReadOptions& options, BadSamples& bad)
-      : file_(file), options_(options), bad_(bad) {}
+      : file_(file), options_(options), bad_(bad), classes_(file, options) {}
 
   RawSamples read(std::string_view text) {
     take_room(text);
@@ -62,9 +62,6 @@ class CsvReader {
   }
 
  private:
-  struct Class {
-    std::int64_t id, line;  // in order of appearance; where it first occurs
-  };
   struct Header {
     std::int64_t line;
     std::size_t width;
@@ -77,7 +74,7 @@ class CsvReader {
     const auto classes = size.lines * 2 * std::int64_t{sizeof(std::int64_t)};
     require_memory(file_, "its samples", size.commas * std::int64_t{sizeof(float)} + classes, options_);
     values_.reserve(static_cast<std::size_t>(size.commas));
-    classes_.reserve(static_cast<std::size_t>(size.lines));
+    classes_.reserve(size.lines);
   }
 
   // A line that cannot be read leaves nothing behind.
@@ -118,9 +115,12 @@ class CsvReader {
     if (value && (std::trunc(*value) != *value || std::abs(*value) > 1e15)) {
       return base::failure("the class must be a whole number or a name, found " + quoted(name));
     }
-    begin_or_go_on(fields, !value);
-    auto text = value ? std::to_string(static_cast<std::int64_t>(*value)) : std::string(name);
-    classes_.push_back(label_id(std::move(text), fields[last].line));
+    begin_or_go_on(fields);
+    const auto unused = static_cast<std::int64_t>((values_.capacity() - values_.size()) * sizeof(float));
+    using enum CsvClasses::Kind;
+    auto sample_class = value ? CsvClasses::Class{std::to_string(static_cast<std::int64_t>(*value)), kNumber}
+                              : CsvClasses::Class{std::string(name), kName};
+    classes_.add(std::move(sample_class), fields[last].line, unused);
     return {};
   }
 
@@ -130,82 +130,40 @@ class CsvReader {
     if (auto problem = target_problem(*value, options_.task); !problem.empty()) {
       return base::failure(problem + ", found " + quoted(text));
     }
-    begin_or_go_on(fields, false);
+    begin_or_go_on(fields);
     targets_.push_back(static_cast<float>(*value));
     return {};
   }
 
   // The first sample fixes how many fields a line has.
-  void begin_or_go_on(const std::vector<CsvField>& fields, bool is_named) {
-    if (width_ == 0) {
-      width_ = fields.size();
-      first_line_ = fields[0].line;
-      first_is_named_ = is_named;
-      if (header_ && header_->width != width_) {
-        bad_.report(file_, fmt::format("line {}", header_->line),
-                    fmt::format("the header has {} fields, the first sample has {}", header_->width, width_));
-      }
+  void begin_or_go_on(const std::vector<CsvField>& fields) {
+    if (width_ != 0) return;
+    width_ = fields.size();
+    first_line_ = fields[0].line;
+    if (header_ && header_->width != width_) {
+      bad_.report(file_, fmt::format("line {}", header_->line),
+                  fmt::format("the header has {} fields, the first sample has {}", header_->width, width_));
     }
-    named_ += is_named;
-  }
-
-  // Memory that was reserved and is not in use yet.
-  std::int64_t bytes_to_come() const {
-    const auto classes = 2 * classes_.capacity() - classes_.size();  // and their labels
-    return static_cast<std::int64_t>((values_.capacity() - values_.size()) * sizeof(float) +
-                                     classes * sizeof(std::int64_t));
-  }
-
-  std::int64_t label_id(std::string name, std::int64_t line) {
-    constexpr std::int64_t kNode = 160, kCopies = 5;  // the data set's two parts and what is sorted keep the names, too
-    const auto size = static_cast<std::int64_t>(name.size());
-    const auto [entry, is_new] = ids_.try_emplace(std::move(name), Class{next_id_, line});
-    if (!is_new) return entry->second.id;
-    if (++next_id_ > kMaxClasses) {
-      fail_input(file_, "", fmt::format("more than {} classes; the class is the last field", kMaxClasses));
-    }
-    name_bytes_ += (size + kNode) * kCopies;
-    if (name_bytes_ > checked_name_bytes_) {
-      require_memory(file_, "its class names", name_bytes_ + bytes_to_come(), options_);
-      checked_name_bytes_ = 2 * name_bytes_;
-    }
-    return entry->second.id;
   }
 
   // Columns that are called 0, 1, 2, ... look like numbers. What gives the header away is the class: a name where all
   // others are numbers, or a number where all others are names.
   void drop_header_of_numbers() {
-    const auto others = static_cast<std::int64_t>(classes_.size()) - 1;
-    const bool stands_out = named_ == (first_is_named_ ? 1 : others);
-    if (!first_line_is_sample_ || others < 1 || !stands_out) return;
-    const auto name =
-        std::find_if(ids_.begin(), ids_.end(), [&](auto& entry) { return entry.second.id == classes_[0]; });
+    const auto odd = first_line_is_sample_ ? classes_.drop_odd_first() : std::nullopt;
+    if (!odd) return;
+    const bool is_name = odd->kind == CsvClasses::Kind::kName;
     bad_.report(file_, at_field(first_line_, static_cast<std::int64_t>(width_)),
-                "class " + quoted(std::string_view(name->first)) +
-                    (first_is_named_ ? " is a name, but those of all other lines are numbers"
-                                     : " is a number, but those of all other lines are names") +
+                "class " + quoted(std::string_view(odd->text)) +
+                    (is_name ? " is a name, but those of all other lines are numbers"
+                             : " is a number, but those of all other lines are names") +
                     "; if the line is a header, remove it, otherwise move it below another line");
-    ids_.erase(name);
-    classes_.erase(classes_.begin());
     values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(width_) - 1);
   }
 
   RawSamples finish() {
     drop_header_of_numbers();
     RawSamples samples;
-    for (const auto& [name, id] : ids_) samples.class_names.push_back(name);
-    auto& names = samples.class_names;
-    const bool numeric =
-        std::all_of(names.begin(), names.end(), [](const auto& n) { return number_of(n).has_value(); });
-    if (numeric) std::sort(names.begin(), names.end(), [](auto& a, auto& b) { return *number_of(a) < *number_of(b); });
-    std::vector<std::int64_t> label(static_cast<std::size_t>(next_id_));
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      const auto& known = ids_.at(names[i]);
-      label[static_cast<std::size_t>(known.id)] = static_cast<std::int64_t>(i);
-      samples.class_places.push_back(fmt::format("line {}", known.line));
-    }
-    samples.labels.reserve(classes_.size());
-    for (const auto id : classes_) samples.labels.push_back(label[static_cast<std::size_t>(id)]);
+    classes_.finish(samples);
     samples.sizes = {std::max<std::int64_t>(static_cast<std::int64_t>(width_) - 1, 0)};
     samples.values = std::move(values_);
     if (header_ && header_->width == width_) samples.feature_names = std::move(header_->names);
@@ -222,14 +180,10 @@ class CsvReader {
   std::optional<Header> header_;
   std::size_t width_ = 0;  // 0 until there is a sample
   std::int64_t first_line_ = 0;
-  bool first_is_named_ = false;  // the first sample's class
   bool first_line_is_sample_ = false;
-  std::int64_t named_ = 0;  // samples whose class is a name
   std::vector<float> values_;
-  std::vector<std::int64_t> classes_;  // ids
-  std::vector<float> targets_;         // where they are numbers
-  std::map<std::string, Class> ids_;   // sorted by bytes
-  std::int64_t next_id_ = 0, name_bytes_ = 0, checked_name_bytes_ = 1 << 16;
+  CsvClasses classes_;
+  std::vector<float> targets_;  // where they are numbers
 };
 
 }  // namespace
