@@ -78,13 +78,24 @@ lanes::LaneLog lane_log_of(const CompositionParts& parts) {
   return log;
 }
 
-// A run goes on without. problem: then why.
-std::unique_ptr<history::BlackBoxWriter> open_black_box(const std::string& run_folder, std::string& problem) {
+using OpenBlackBox = base::Expected<std::unique_ptr<history::BlackBoxWriter>>;
+
+// A run goes on without.
+OpenBlackBox open_black_box(const std::string& run_folder) {
   try {
     return std::make_unique<history::BlackBoxWriter>(run_folder);
   } catch (const base::IoError& error) {
-    problem = error.what();
-    return nullptr;
+    return base::failure(error.what());
+  }
+}
+
+history::BlackBoxWriter* writer_of(const OpenBlackBox& black_box) { return black_box ? black_box->get() : nullptr; }
+
+void report_black_box(const OpenBlackBox& black_box, tolaria::Outbox& outbox) {
+  if (!black_box) {
+    outbox.emit(event("tolaria.blackbox_off"_event, Level::kWarning, {{"reason", black_box.error()}}));
+  } else if (const std::string& reason = (*black_box)->replaced(); !reason.empty()) {
+    outbox.emit(event("tolaria.blackbox_replaced"_event, Level::kWarning, {{"reason", reason}}));
   }
 }
 
@@ -102,8 +113,8 @@ Composition::Composition(CompositionParts parts)
       facts_(facts_of(parts, loaders_)),
       progress_(parts.progress),
       ledger_(std::move(parts.ledger)),
-      black_box_(open_black_box(parts.folder.path, no_black_box_)),
-      outbox_(facts_.run_id, facts_.clock, progress_, ledger_, telemetry_.sink(), black_box_.get()),
+      black_box_(open_black_box(parts.folder.path)),
+      outbox_(facts_.run_id, facts_.clock, progress_, ledger_, telemetry_.sink(), writer_of(black_box_)),
       writer_(store_of(parts), facts_.clock, facts_.config.safety.save_deadline),
       saver_(save_source(parts.setup), writer_, outbox_, ledger_, telemetry_.display()),
       bundles_(parts.files, parts.folder.path, save_source(parts.setup), outbox_),
@@ -117,13 +128,13 @@ Composition::Composition(CompositionParts parts)
            .outbox = outbox_,
            .ledger = ledger_,
            .display = telemetry_.display(),
-           .records = {.black_box = black_box_.get(), .bundles = &bundles_, .times = parts.step_times}},
+           .records = {.black_box = writer_of(black_box_), .bundles = &bundles_, .times = parts.step_times}},
       watchdog_(
           telemetry_.display(), facts_.clock, facts_.config.safety.stall_deadline, [this](const tolaria::Stall& stall) {
             report_stall({facts_.config.safety, facts_.run_id, facts_.clock, telemetry_.sink(), telemetry_.display()},
                          stall);
           }) {
-  report_black_box();
+  report_black_box(black_box_, outbox_);
   tolaria::report_start(run_, parts.start);
 }
 
@@ -131,14 +142,6 @@ tolaria::SaveSource Composition::save_source(const TrainingSetup& setup) {
   return {facts_, *setup.model, progress_, *policy_.policy, [this, &setup] {
             return tolaria::averaged_statistics(*setup.model, *loaders_.train, setup.config, setup.device);
           }};
-}
-
-void Composition::report_black_box() {
-  if (black_box_ == nullptr) {
-    outbox_.emit(event("tolaria.blackbox_off"_event, Level::kWarning, {{"reason", no_black_box_}}));
-  } else if (!black_box_->replaced().empty()) {
-    outbox_.emit(event("tolaria.blackbox_replaced"_event, Level::kWarning, {{"reason", black_box_->replaced()}}));
-  }
 }
 
 void Composition::finish(const tolaria::RunOutcome& outcome) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/expected.h"
 #include "base/file_system.h"
 #include "engine/loaders.h"
 #include "engine/policy/policy.h"
@@ -54,7 +55,6 @@ class Composition {
 
  private:
   tolaria::SaveSource save_source(const TrainingSetup& setup);
-  void report_black_box();
 
   Policy policy_;
   RunTelemetry telemetry_;
@@ -62,8 +62,7 @@ class Composition {
   tolaria::RunFacts facts_;
   tolaria::RunProgress progress_;
   base::Ledger ledger_;
-  std::string no_black_box_;  // why there is none
-  std::unique_ptr<history::BlackBoxWriter> black_box_;
+  base::Expected<std::unique_ptr<history::BlackBoxWriter>> black_box_;  // or why there is none
   tolaria::Outbox outbox_;
   tolaria::CheckpointWriter writer_;
   tolaria::Saver saver_;
