@@ -10,10 +10,14 @@
 
 #include <torch/types.h>
 
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "kasmina/seed/slot_tap.h"
+#include "step/microbatch_surgery.h"
+#include "step/slot_isolation.h"
 #include "step/step_settings.h"
 #include "step/step_state.h"
 #include "step/train_step.h"
@@ -27,7 +31,7 @@ class Aggregation {
   Aggregation(StepState& state, const AggregationSettings& settings, std::int64_t num_microbatches);
 
   // Does the forward have to show its slots?
-  bool wants_taps() const { return taps_wanted_; }
+  bool wants_taps() const;
   // What to take the gradient at besides the parameters.
   std::vector<torch::Tensor> tapped(const kasmina::SlotTaps& taps) const;
   // The next microbatch or part, and the gradients at what is tapped, in that order; undefined where nothing comes
@@ -44,22 +48,12 @@ class Aggregation {
   void finish();
 
  private:
-  void take_inner_products(const kasmina::SlotTaps& taps, std::span<const torch::Tensor> gradients);
-  void take_evidence(const torch::Tensor& evidence);
-  torch::Tensor attribution_of(std::int64_t microbatch) const;
-  void measure_isolation();
-  void operate();
-
   StepState& state_;
   const AggregationSettings& settings_;
-  std::int64_t num_seeds_, num_microbatches_;
-  std::int64_t microbatch_ = -1;  // that the last part is of
-  bool is_first_part_ = true;     // of it
-  bool operates_, taps_wanted_, isolation_wanted_;
-  torch::Tensor rows_;                          // [microbatches, elements of all parameters], where there is surgery
-  std::vector<torch::Tensor> evidence_;         // what each microbatch so far is attributed by: losses or targets
-  std::vector<torch::Tensor> inner_products_;   // host with seed, host, seed; of each seed of each microbatch so far
-  std::vector<torch::Tensor> isolation_gates_;  // of each seed
+  std::int64_t microbatch_ = -1;                // that the last part is of
+  bool is_first_part_ = true;                   // of it
+  std::optional<MicrobatchSurgery> surgery_{};  // where it acts
+  std::optional<SlotIsolation> isolation_{};    // where seeds grow whose figures are wanted
 };
 
 }  // namespace esper::step
