@@ -2,6 +2,7 @@
 
 #include <sys/ioctl.h>
 
+#include <chrono>
 #include <exception>
 #include <utility>
 
@@ -10,7 +11,6 @@
 namespace esper::nissa {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
 constexpr auto kBetweenDraws = std::chrono::milliseconds(100);
 constexpr const char* kClearLine = "\r\x1b[K";
 
@@ -38,9 +38,7 @@ ProgressBar::~ProgressBar() {
 
 void ProgressBar::set_result(std::uint32_t epoch, std::optional<double> loss, std::optional<double> accuracy) {
   const std::scoped_lock lock(mutex_);
-  finished_epoch_ = epoch;
-  loss_ = loss;
-  accuracy_ = accuracy;
+  result_ = {epoch, loss, accuracy};
 }
 
 int ProgressBar::print_above(std::string_view text) {
@@ -71,23 +69,18 @@ BarView ProgressBar::look() {
   view.step = progress_->step.load(kRelaxed);
   view.steps = progress_->steps.load(kRelaxed);
   view.phase = progress_->phase.load(kRelaxed);
-  view.loss = loss_;
-  view.accuracy = accuracy_;
-  const double fraction = done_fraction(view);
-  if (!start_fraction_ && view.phase != leyline::Phase::kStarting) {
-    start_fraction_ = fraction;
-    since_ = SteadyClock::now();
-  }
-  if (start_fraction_ && fraction > *start_fraction_) {
-    const double elapsed = std::chrono::duration<double>(SteadyClock::now() - since_).count();
-    view.seconds_left = elapsed * (1 - fraction) / (fraction - *start_fraction_);
-  }
+  view.loss = result_.loss;
+  view.accuracy = result_.accuracy;
+  const double done = done_fraction(view);
+  const auto now = std::chrono::steady_clock::now();
+  if (view.phase != leyline::Phase::kStarting) remaining_.start(done, now);
+  view.seconds_left = remaining_.seconds(done, now);
   return view;
 }
 
 std::string ProgressBar::line() {
   const BarView view = look();
-  const bool has_result = finished_epoch_ > 0 && view.epoch <= finished_epoch_;
+  const bool has_result = result_.epoch > 0 && view.epoch <= result_.epoch;
   return has_result ? "" : bar_line(view, num_columns(terminal_.descriptor()), colour_);
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 // A progress bar on a terminal's last line, drawn by its own thread at most ten times a second.
 
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "base/text/text_outlet.h"
 #include "leyline/progress.h"
 #include "nissa/console_text.h"
+#include "nissa/remaining_time.h"
 
 namespace esper::nissa {
 
@@ -33,6 +33,11 @@ class ProgressBar {
   int print_above(std::string_view text);
 
  private:
+  struct Result {
+    std::uint32_t epoch = 0;  // 0: no epoch has finished
+    std::optional<double> loss, accuracy;
+  };
+
   void run();
   // With mutex_ held.
   BarView look();
@@ -45,11 +50,8 @@ class ProgressBar {
   std::condition_variable wake_;
   bool stopping_ = false;
   std::string shown_;
-  std::uint32_t finished_epoch_ = 0;
-  std::optional<double> loss_, accuracy_;
-  // Where the clock for the remaining time was started: a resumed run does not begin at zero.
-  std::chrono::steady_clock::time_point since_;
-  std::optional<double> start_fraction_;
+  Result result_;
+  RemainingTime remaining_;
   std::thread thread_;
 };
 
