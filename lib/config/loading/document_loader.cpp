@@ -1,14 +1,10 @@
 #include "config/loading/document_loader.h"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <set>
 #include <tuple>
 #include <utility>
 
-#include "base/text/joined.h"
-#include "base/text/nearest.h"
 #include "base/text/printable.h"
 #include "config/loading/read_value.h"
 #include "config/rules/doubtful_settings.h"
@@ -18,19 +14,12 @@
 
 namespace esper::config {
 
-using base::joined;
-using base::nearest;
 using base::Place;
 using base::Problem;
 using base::shortened;
 
 DocumentLoader::DocumentLoader(LoadedConfig& out, std::string run_file)
-    : out_(out), rows_(field_table(out.config)), run_file_(std::move(run_file)) {
-  for (const FieldRow& row : rows_) {
-    by_path_.emplace(row.path, &row);
-    keys_[row.section()].push_back(row.key());
-  }
-}
+    : out_(out), fields_(out.config), places_(out.origins, std::move(run_file)) {}
 
 void DocumentLoader::apply(const YamlDocument& document, DocumentKind kind) {
   kind_ = kind;
@@ -51,7 +40,7 @@ std::optional<int> DocumentLoader::foreign_line(const YamlDocument& document) co
   if (!is_map && !document.problems.empty()) return document.problems.front().place.line;
   if (!is_map && root.kind != YamlNode::Kind::kNull) return root.place.line;
   for (const YamlEntry& entry : root.entries) {
-    if (entry.key != kExtends && !nearest(entry.key, keys_.at(""))) return entry.place.line;
+    if (entry.key != kExtends && !fields_.resembles_top_key(entry.key)) return entry.place.line;
   }
   return std::nullopt;
 }
@@ -74,7 +63,7 @@ void DocumentLoader::finish() {
 void DocumentLoader::apply_section(const YamlNode& node, const std::string& section) {
   if (node.kind != YamlNode::Kind::kMap) {
     return report(node.place, section,
-                  "expected a section, that is lines of \"key: value\"; known keys: " + known(section));
+                  "expected a section, that is lines of \"key: value\"; known keys: " + fields_.keys_of(section));
   }
   for (const YamlEntry& entry : node.entries) {
     const bool extends = section.empty() && entry.key == kExtends;
@@ -84,19 +73,17 @@ void DocumentLoader::apply_section(const YamlNode& node, const std::string& sect
 
 void DocumentLoader::apply_entry(const YamlEntry& entry, const std::string& section) {
   const std::string path = join_path(section, entry.key);
-  const auto found = by_path_.find(path);
+  const FieldRow* const row = fields_.find(path);
   const bool dotted = entry.key.find('.') != std::string::npos;
   if (const RemovedField* removed = dotted ? nullptr : removed_field(path)) return refuse_removed(entry, *removed);
-  if (found == by_path_.end() || dotted) {
-    return report(entry.place, shortened(path), unknown_key(entry.key, section));
+  if (row == nullptr || dotted) {
+    return report(entry.place, shortened(path), fields_.unknown_key(entry.key, section));
   }
-  out_.origins[path] = entry.value.place;
-  record_items(path, entry.value);
-  const FieldRow& row = *found->second;
-  if (row.is_section()) {
+  places_.record(path, entry.value);
+  if (row->is_section()) {
     apply_section(entry.value, path);
   } else {
-    read_value(row, entry.value, out_.problems);
+    read_value(*row, entry.value, out_.problems);
   }
 }
 
@@ -107,36 +94,13 @@ void DocumentLoader::refuse_removed(const YamlEntry& entry, const RemovedField& 
   out_.warnings.push_back({entry.place, path, std::string(field.ignored)});
 }
 
-void DocumentLoader::record_items(const std::string& path, const YamlNode& value) {
-  std::vector<Place>& places = items_[path];
-  places.clear();
-  for (const YamlNode& item : value.items) places.push_back(item.place);
-}
-
-std::string DocumentLoader::known(const std::string& section) const { return joined(keys_.at(section)); }
-
-std::string DocumentLoader::unknown_key(const std::string& key, const std::string& section) const {
-  std::vector<std::string> elsewhere;
-  for (const FieldRow& row : rows_) {
-    if (row.path == key || row.key() == key) elsewhere.push_back(row.path);
-  }
-  constexpr std::size_t kFew = 3;
-  if (const auto close = nearest(key, keys_.at(section))) {
-    return "unknown key; did you mean " + *close + "? Known here: " + known(section);
-  }
-  if (!elsewhere.empty() && elsewhere.size() <= kFew) {
-    return fmt::format("unknown key; there is {}. Known here: {}", joined(elsewhere), known(section));
-  }
-  return "unknown key; known here: " + known(section);
-}
-
 void DocumentLoader::add_findings() {
   std::set<std::string> unread;
   for (const Problem& problem : out_.problems) unread.insert(problem.path.substr(0, problem.path.find('[')));
   const auto is_unread = [&](const std::string& path) { return unread.contains(path.substr(0, path.find('['))); };
   for (const Finding& finding : validate_all(out_.config)) {
     const bool doubtful = is_unread(finding.path) || std::any_of(finding.also.begin(), finding.also.end(), is_unread);
-    if (!doubtful) report(place_of(finding), finding.path, finding.text);
+    if (!doubtful) report(places_.of(finding), finding.path, finding.text);
   }
 }
 
@@ -145,34 +109,9 @@ void DocumentLoader::add_warnings() {
   if (is_of_run_) return;
   for (const Findings& findings : {settings_without_effect(out_.config), doubtful_settings(out_.config)}) {
     for (const Finding& finding : findings) {
-      out_.warnings.push_back({place_of(finding), finding.path, finding.text});
+      out_.warnings.push_back({places_.of(finding), finding.path, finding.text});
     }
   }
-}
-
-// Of "growth.slots[1]"; null where the path names no item that was given.
-const Place* DocumentLoader::item_place(const std::string& path) const {
-  const std::size_t bracket = path.find('[');
-  if (bracket == std::string::npos) return nullptr;
-  const auto found = items_.find(path.substr(0, bracket));
-  const std::size_t index = std::stoul(path.substr(bracket + 1));
-  return found == items_.end() || index >= found->second.size() ? nullptr : &found->second[index];
-}
-
-// Where the item or field was given, else one that its rule looked at, else its section, else the run file as a
-// whole.
-Place DocumentLoader::place_of(const Finding& finding) const {
-  if (const Place* item = item_place(finding.path)) return *item;
-  std::vector<std::string> paths{finding.path.substr(0, finding.path.find('['))};
-  paths.insert(paths.end(), finding.also.begin(), finding.also.end());
-  for (std::string section = paths.front(); section.find('.') != std::string::npos;) {
-    section = section.substr(0, section.rfind('.'));
-    paths.push_back(section);
-  }
-  for (const std::string& path : paths) {
-    if (const auto found = out_.origins.find(path); found != out_.origins.end()) return found->second;
-  }
-  return {run_file_, 0, 0};
 }
 
 }  // namespace esper::config

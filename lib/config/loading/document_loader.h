@@ -5,11 +5,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
-#include "config/fields/field_table.h"
 #include "config/fields/removed_fields.h"
+#include "config/loading/known_fields.h"
 #include "config/loading/load.h"
+#include "config/loading/value_places.h"
 #include "config/yaml/yaml_document.h"
 
 namespace esper::config {
@@ -39,21 +39,13 @@ class DocumentLoader {
   void apply_section(const YamlNode& node, const std::string& section);
   void apply_entry(const YamlEntry& entry, const std::string& section);
   void refuse_removed(const YamlEntry& entry, const RemovedField& field);
-  void record_items(const std::string& path, const YamlNode& value);
-  std::string known(const std::string& section) const;
-  std::string unknown_key(const std::string& key, const std::string& section) const;
   void add_findings();
   void add_warnings();
-  const base::Place* item_place(const std::string& path) const;
-  base::Place place_of(const Finding& finding) const;
 
   LoadedConfig& out_;
-  std::vector<FieldRow> rows_;
-  std::unordered_map<std::string, const FieldRow*> by_path_;
-  std::unordered_map<std::string, std::vector<std::string>> keys_;   // of each section
-  std::unordered_map<std::string, std::vector<base::Place>> items_;  // of each list that was given
+  const KnownFields fields_;
+  ValuePlaces places_;
   std::unordered_map<std::string, std::size_t> layers_;
-  std::string run_file_;
   DocumentKind kind_ = DocumentKind::kRunFile;  // of the document at hand
   bool is_of_run_ = false;                      // a document was a run's own
 };

@@ -1,0 +1,34 @@
+#pragma once
+// The keys that a run file may have, and what is said about others.
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "config/fields/field_table.h"
+
+namespace esper::config {
+
+class KnownFields {
+ public:
+  // The rows point into `config`.
+  explicit KnownFields(RunConfig& config);
+  KnownFields(const KnownFields&) = delete;
+  KnownFields& operator=(const KnownFields&) = delete;
+
+  // The field or section; null where there is none.
+  const FieldRow* find(const std::string& path) const;
+  // The keys of a section, as a list.
+  std::string keys_of(const std::string& section) const;
+  // Whether it is, or resembles, a key at the top.
+  bool resembles_top_key(const std::string& key) const;
+  // The problem of a key that the section does not have, with what may be meant.
+  std::string unknown_key(const std::string& key, const std::string& section) const;
+
+ private:
+  std::vector<FieldRow> rows_;
+  std::unordered_map<std::string, const FieldRow*> by_path_;
+  std::unordered_map<std::string, std::vector<std::string>> keys_;  // of each section
+};
+
+}  // namespace esper::config
