@@ -150,12 +150,15 @@ std::vector<std::string> assignments_of(const RequestedSettings& settings) {
 
 SettingChanges accepted_changes(FileSystem& files, const std::string& run) {
   const std::string path = accepted_path(run);
-  if (files.kind_of(path) == base::PathKind::kNothing) {
+  const auto kind = files.kind_of(path);
+  if (kind == base::PathKind::kNothing) {
     const std::string folder = changes_folder(run);
-    const auto kind = files.kind_of(folder);
-    if (kind != base::PathKind::kNothing && kind != base::PathKind::kFolder) refuse_damaged(folder, "it is no folder");
+    const auto kind_above = files.kind_of(folder);
+    const bool may_be_there = kind_above == base::PathKind::kNothing || kind_above == base::PathKind::kFolder;
+    if (!may_be_there) refuse_damaged(folder, "it is no folder");
     return {};
   }
+  if (kind == base::PathKind::kFolder) refuse_damaged(path, "it is a folder");
   const auto text = text_of_file(files, path, kMostAcceptedBytes);
   auto changes = text ? accepted_in(*text) : base::failure(text.error());
   if (changes) return std::move(*changes);

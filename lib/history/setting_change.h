@@ -47,7 +47,7 @@ inline constexpr const char* kAcceptedChanges = "changes/accepted.json";
 std::string changes_folder(const std::string& run);
 
 // Those that the run accepted so far; none where there is no such file. Throws Error{kCheckpoint} for a damaged file,
-// also one whose epochs no run can have, and for a changes folder that is none, and IoError.
+// also one whose epochs no run can have, for a folder in its place, and for a changes folder that is none, and IoError.
 SettingChanges accepted_changes(base::FileSystem& files, const std::string& run);
 void publish_accepted(base::FileSystem& files, const std::string& run, const SettingChanges& changes);
 

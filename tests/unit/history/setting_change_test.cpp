@@ -79,6 +79,19 @@ TEST_CASE("a file in place of the folder of changes is damage, and not a run wit
   }
 }
 
+TEST_CASE("a folder in place of the list of accepted changes is damage") {
+  Disk disk;
+  storage::ensure_folder(disk.files, "/run/changes/accepted.json");
+  try {
+    accepted_changes(disk.files, kRun);
+    FAIL("read");
+  } catch (const base::Error& error) {
+    CHECK(error.code() == base::ExitCode::kCheckpoint);
+    CHECK(std::string(error.what()).find("/run/changes/accepted.json is damaged: it is a folder;") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("a list of accepted changes that is too large to be one is damaged, too") {
   Disk disk;
   publish_accepted(disk.files, kRun, {{3, kLr, "0.01", 1}});
