@@ -99,7 +99,7 @@ std::string RunPolicy::state() const {
 void RunPolicy::restore(const std::string& state) {
   json saved = json::parse(state, nullptr, false);
   auto question = open_question(saved);
-  const json shadows = base::member(saved, kShadowStates);
+  const json shadows = saved.contains(kShadowStates) ? saved[kShadowStates] : json::object();
   const bool is_own_alone = !saved.is_object() || saved.erase(kOpenQuestion) + saved.erase(kShadowStates) == 0;
   const std::string own = is_own_alone ? state : saved.dump();
   std::visit([&](const auto& policy) { policy->restore(own); }, policy_);

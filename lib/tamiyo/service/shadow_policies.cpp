@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/text/json_fields.h"
 #include "tamiyo/service/log_record.h"
 
 namespace esper::tamiyo {
@@ -33,11 +32,10 @@ json ShadowPolicies::states() const {
 
 void ShadowPolicies::restore(const json& states) {
   unread_.clear();
-  const bool are_damaged = !states.is_null() && !states.is_object();
   for (const auto& [kind, shadow] : shadows_) {
-    if (are_damaged) unread_.push_back({kind, "the saved shadows are no object"});
-    const json& own = base::member(states, kind);
-    if (own.is_null()) continue;
+    if (!states.is_object()) unread_.push_back({kind, "the saved shadows are no object"});
+    if (!states.contains(kind)) continue;
+    const json& own = states[kind];
     if (!own.is_string()) {
       unread_.push_back({kind, "it is no text"});
       continue;

@@ -228,6 +228,9 @@ TEST_CASE("a shadow whose state cannot be read begins anew, and is named until t
   CHECK(policy.unread_shadows()[0].reason == "it is of other weights");
   CHECK(policy.unread_shadows()[1].kind == "random");
   CHECK(policy.unread_shadows()[1].reason == "it is no text");
+  policy.restore(R"({"epoch":3,"shadows":{"random":null}})");
+  REQUIRE(policy.unread_shadows().size() == 1);
+  CHECK(policy.unread_shadows()[0].reason == "it is no text");
   policy.restore(R"({"epoch":3})");
   CHECK(policy.unread_shadows().empty());
 }
@@ -236,7 +239,7 @@ TEST_CASE("where the saved shadows are no object, each shadow begins anew and is
   RunPolicy policy(culler());
   policy.add_shadow("none", culler());
   policy.add_shadow("random", culler());
-  for (const std::string shadows : {"7", "[]", R"("none")"}) {
+  for (const std::string shadows : {"7", "[]", R"("none")", "null"}) {
     policy.restore(R"({"epoch":3,"shadows":)" + shadows + "}");
     REQUIRE(policy.unread_shadows().size() == 2);
     CHECK(policy.unread_shadows()[0].kind == "none");
