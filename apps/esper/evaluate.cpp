@@ -46,7 +46,7 @@ EvaluatedPart part_of(const EvaluateOptions& options, const config::RunConfig& c
 
 int evaluate(EvaluateOptions options) {
   EvaluateRequest& request = options.request;
-  request.config = load_config_of_run(request.run_dir, options.assignments);
+  request.config = load_run_for_computing(request.run_dir, options.assignments);
   request.part = part_of(options, request.config);
   request.moved_path = moved_path_of(options);
   take_out_added_test_path(request);

@@ -33,7 +33,7 @@ int predict(PredictOptions options) {
   check_out(request.file);
   if (!options.format.empty()) request.format = base::from_name<PredictionFormat>(options.format);
   if (options.json) request.format = PredictionFormat::kJsonl;
-  request.config = load_config_of_run(request.run_dir, options.assignments);
+  request.config = load_run_for_computing(request.run_dir, options.assignments);
   return run_in_engine(request);
 }
 

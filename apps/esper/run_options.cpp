@@ -34,10 +34,8 @@ config::LoadedConfig trainable(config::LoadedConfig loaded) {
   return without_problems(std::move(loaded));
 }
 
-config::LoadedConfig trainable_here(config::LoadedConfig loaded) {
-  if (base::gpu_present()) return trainable(std::move(loaded));
-  config::check_without_gpu(loaded);
-  loaded = trainable(std::move(loaded));
+config::LoadedConfig computable_here(config::LoadedConfig loaded) {
+  if (base::gpu_present()) return loaded;
   if (auto missing = config::missing_gpu(loaded)) throw base::MissingResource(*std::move(missing));
   return loaded;
 }
@@ -106,6 +104,11 @@ config::LoadedConfig load_for_queue(const ConfigOptions& options) {
   return trainable(config::read_run_config(options.file, options.assignments));
 }
 
+config::LoadedConfig trainable_here(config::LoadedConfig loaded) {
+  if (!base::gpu_present()) config::check_without_gpu(loaded);
+  return computable_here(trainable(std::move(loaded)));
+}
+
 config::LoadedConfig load_for_training(const ConfigOptions& options) {
   return trainable_here(config::read_run_config(options.file, options.assignments));
 }
@@ -116,6 +119,10 @@ void report_warnings(const config::LoadedConfig& loaded) {
 
 config::RunConfig load_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments) {
   return with_warnings_reported(history::read_config_of_run(run_dir, assignments));
+}
+
+config::RunConfig load_run_for_computing(const std::string& run_dir, const std::vector<std::string>& assignments) {
+  return with_warnings_reported(computable_here(history::read_config_of_run(run_dir, assignments)));
 }
 
 config::RunConfig load_run_for_training(const std::string& run_dir, const std::vector<std::string>& assignments) {

@@ -43,13 +43,18 @@ void add_config_options(CLI::App& command, ConfigOptions& options);
 config::LoadedConfig load_or_throw(const ConfigOptions& options);
 // The same for a run file that the daemon is to train (config/loading/training_check.h); it knows what GPUs jobs get.
 config::LoadedConfig load_for_queue(const ConfigOptions& options);
-// The same for one that is to be trained on this machine. Throws MissingResource for a GPU that it lacks.
+// What is to be trained on this machine. Throws ConfigError with all problems, and MissingResource for a GPU that the
+// machine lacks.
+config::LoadedConfig trainable_here(config::LoadedConfig loaded);
+// Of a run file. Throws likewise.
 config::LoadedConfig load_for_training(const ConfigOptions& options);
 // Says on stderr what was ignored, and what has no effect.
 void report_warnings(const config::LoadedConfig& loaded);
 // The configuration of a run folder (history/run_config.h); reports its warnings.
 config::RunConfig load_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments = {});
-// The same for a run that is to be trained on, on this machine.
+// The same for a network that is computed on the run's device. Throws MissingResource for a GPU that this machine lacks.
+config::RunConfig load_run_for_computing(const std::string& run_dir, const std::vector<std::string>& assignments);
+// The same for a run that is to be trained on, on this machine. Throws as trainable_here().
 config::RunConfig load_run_for_training(const std::string& run_dir, const std::vector<std::string>& assignments);
 
 }  // namespace esper

@@ -60,10 +60,6 @@ void add_growth(const Session& session, const Scratch& scratch, ordered_json& re
   report["lanes"] = report["peers"] = report["refused"] = ordered_json::array();
   report["ratios"] = ordered_json::object();
   report["noise"] = report["epoch"] = nullptr;
-  if (!session.epoch_problem.empty()) {
-    report["refused"].push_back({{"name", lane}, {"reason", session.epoch_problem}});
-    return;
-  }
   const bool compiles = session.workload->setup.compile_service != nullptr;
   show_phase("a growing run with an empty cache");
   const LoopFigures cold = run_growing(session.config, scratch, "cold", scratch.path("empty_cache"));
@@ -95,9 +91,8 @@ void add_growth(const Session& session, const Scratch& scratch, ordered_json& re
   report["ratios"]["steady_p99/steady_p50"] = report["growth"]["steady_ratio"];
 }
 
-// What seeds cost beyond their own modules. A run in a lane that this device does not have was refused before.
+// What seeds cost beyond their own modules.
 void add_seed_costs(const Session& session, ordered_json& report) {
-  if (!session.epoch_problem.empty()) return;
   std::vector<SeedCost> costs = seed_costs(*session.workload, session.comparison.rounds);
   show_phase("counterfactual passes");
   costs.push_back(
@@ -119,18 +114,13 @@ std::string text_of(const ordered_json& report, Measured measured) {
 }  // namespace
 
 Session open_session(const Comparison& comparison, const config::RunConfig& given, const Scratch& scratch) {
-  Session session{comparison, comparison.built_in ? with_made_up_text(given, scratch) : given, nullptr, nullptr, {},
-                  ""};
+  Session session{comparison, comparison.built_in ? with_made_up_text(given, scratch) : given, nullptr, nullptr, {}};
   session.workload = prepare_workload(session.config, scratch.cache_dir());
+  lanes::check_lane(session.config.step, session.workload->setup.device);
   if (needs_compiler(lanes_of(comparison))) prepare_compiling(*session.workload, scratch.cache_dir());
   session.header = {{"scenario", comparison.scenario},
                     {"environment", environment(comparison.commit)},
                     {"workload", config::workload_json(given)}};
-  try {
-    lanes::check_lane(session.config.step, session.workload->setup.device);
-  } catch (const base::Error& error) {
-    session.epoch_problem = error.what();
-  }
   return session;
 }
 
@@ -165,9 +155,7 @@ ordered_json run_scenario(const Session& session, const Scratch& scratch, Measur
   plan.phase = show_phase;
   report.update(measurement_json(measure(*session.workload, scratch, plan)));
   report["epoch"] = nullptr;
-  if (!session.epoch_problem.empty()) {
-    report["epoch_problem"] = session.epoch_problem;
-  } else if (!counts_only) {
+  if (!counts_only) {
     show_phase("whole epochs");
     report["epoch"] = epoch_json(run_loop(session.config, scratch, "epochs", scratch.cache_dir()));
     report["epoch_lane"] = base::name_of(session.config.step.lane);
@@ -188,9 +176,6 @@ int run(const BenchRequest& request) {
   auto session = bench::open_session(request.comparison,
                                      drift ? bench::for_drift(request.job.config) : request.job.config, scratch);
   if (request.against) bench::set_against(session, *request.against, scratch);
-  if (!folder.empty() && !session.epoch_problem.empty()) {
-    throw base::Error(base::ExitCode::kConfig, "--output-dir: the drills run whole epochs. " + session.epoch_problem);
-  }
   const auto report = drift ? bench::measure_drift(session, scratch, request.drift_steps)
                             : bench::run_scenario(session, scratch, request.measured);
   if (!folder.empty()) {

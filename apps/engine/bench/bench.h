@@ -17,16 +17,14 @@ struct Session {
   config::RunConfig config;                     // with the made-up text, where there is one
   std::unique_ptr<Workload> workload, against;  // null: nothing is measured against it
   nlohmann::ordered_json header;                // {scenario, environment, workload}
-  std::string epoch_problem;                    // why no whole epochs can be run; empty: they can
 };
 
-// Throws Error as prepare_workload().
+// Throws Error as prepare_workload() and lanes::check_lane().
 Session open_session(const Comparison& comparison, const config::RunConfig& config, const Scratch& scratch);
 // Against another training's lanes, too. Throws Error as prepare_workload().
 void set_against(Session& session, const config::RunConfig& config, const Scratch& scratch);
 
-// The header and what report.h says, with `growth` for the scenario of that name, and with `epoch_lane` or, where
-// whole epochs could not be run, `epoch_problem`.
+// The header and what report.h says, with `growth` for the scenario of that name, and with `epoch_lane`.
 nlohmann::ordered_json run_scenario(const Session& session, const Scratch& scratch, Measured measured);
 
 }  // namespace esper::engine::bench

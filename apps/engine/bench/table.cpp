@@ -122,10 +122,6 @@ std::string refused_text(const ordered_json& report) {
 }
 
 std::string epoch_text(const ordered_json& report) {
-  if (report.contains("epoch_problem")) {
-    return "epochs            not run: " + report["epoch_problem"].get<std::string>() + "\n";
-  }
-  if (report.at("epoch").is_null()) return {};
   const auto& epoch = report.at("epoch");
   return fmt::format("epoch of {} steps in lane {}: p50 {:.3f} ms, p95 {:.3f} ms, p99 {:.3f} ms over {} epochs\n",
                      epoch.at("steps_per_epoch").get<int>(), report.at("epoch_lane").get<std::string>(),

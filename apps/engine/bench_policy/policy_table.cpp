@@ -39,7 +39,6 @@ std::string ratio_rows(const ordered_json& report) {
 
 std::string runs_text(const ordered_json& report) {
   std::string text = epoch_text(report);
-  if (report.at("epoch").is_null()) return text;
   text +=
       fmt::format("in these epochs the network decides and {} seeds grow\n", report.at("epoch").at("seeds").get<int>());
   for (const auto& step : report.at("steps")) {

@@ -83,10 +83,6 @@ RunConfig with_long_epochs(RunConfig config) {
 void add_runs(const Session& session, const Scratch& scratch, ordered_json& report) {
   report["epoch"] = nullptr;
   report["steps"] = ordered_json::array();
-  if (!session.epoch_problem.empty()) {
-    report["epoch_problem"] = session.epoch_problem;
-    return;
-  }
   const LoopFigures figures = run_decided_epochs(session.config, scratch);
   report["epoch"] = epoch_json(figures);
   report["epoch"]["seeds"] = growing_seeds(figures);

@@ -75,15 +75,16 @@ std::vector<Meaning> meanings_of(const BenchOptions& options) {
   return out;
 }
 
-// The configuration; a problem with a flag's value names the flag and not the assignment that stands for it.
+// The configuration; what comes by a flag has the flag for its place and not the assignment that stands for it.
 config::RunConfig checked(config::LoadedConfig loaded, const BenchOptions& options) {
-  for (auto& problem : loaded.problems) {
-    for (const Meaning& meaning : meanings_of(options)) {
-      if (problem.place.file == config::assignment_origin(meaning.assignment)) problem.place.file = meaning.flag;
-    }
+  for (const Meaning& meaning : meanings_of(options)) {
+    const auto name_flag = [&, origin = config::assignment_origin(meaning.assignment)](base::Place& place) {
+      if (place.file == origin) place.file = meaning.flag;
+    };
+    for (auto& problem : loaded.problems) name_flag(problem.place);
+    for (auto& [field, place] : loaded.origins) name_flag(place);
   }
-  if (!loaded.problems.empty()) throw base::ConfigError(std::move(loaded.problems));
-  return loaded.config;
+  return trainable_here(std::move(loaded)).config;
 }
 
 // The scenario of Esper's own where no run file is given.

@@ -47,9 +47,9 @@ bool is_daemon(const Comparison& comparison);
 
 // Throws Error{kConfig}, as lanes_of() and for a scenario that there is not.
 Comparison comparison_of(const BenchOptions& options);
-// The training of a run file, with the flags and --set of the command line. Throws ConfigError.
+// The training of a run file, with the flags and --set of the command line. Throws as trainable_here().
 config::RunConfig run_config_of(const BenchOptions& options, const std::string& file);
-// The training whose steps are measured. Throws Error{kConfig}, likewise for the scenario, and ConfigError.
+// The training whose steps are measured. Throws Error{kConfig}, likewise for the scenario, and as trainable_here().
 Job job_of(const BenchOptions& options);
 
 }  // namespace esper

@@ -118,12 +118,15 @@ TEST_CASE(
   const std::string state = (folder.path / "daemon").string(), drills = folder.path.string();
   folder.write("mine.yaml", "about: x\nrun: run.yaml\n");
   folder.write("other.yaml", "about: x\nrun: good.yaml\n");
+  const std::string good = folder.write("good.yaml", "name: a\n");
   const std::vector<std::vector<std::string>> commands{
       {"train", "--config", file},
       {"train", "--config", file, "--dry-run"},
       {"verify-resume", file, "--output", (folder.path / "certificate.json").string()},
       {"drill", "mine", "--drills", drills},
       {"drill", "other", "--drills", drills, "--config", file},
+      {"bench", "--config", file},
+      {"bench", "--config", good, "--against", file},
       {"submit", file, "--state-dir", state},
       {"sweep", sweep, "--state-dir", state},
       {"sweep", sweep, "--dry-run"}};
@@ -168,6 +171,7 @@ TEST_CASE("the graph lane is refused with its place by every command that would 
       {file, {"train", "--config", file, "--dry-run"}},
       {file, {"verify-resume", file, "--output", (folder.path / "certificate.json").string()}},
       {file, {"drill", "mine", "--drills", folder.path.string()}},
+      {file, {"bench", "--config", file}},
       {of_run, {"train", "--resume", run}},
       {of_run, {"fork", run + "@7", "--no-train"}}};
   for (const auto& [place, command] : commands) {
@@ -178,7 +182,7 @@ TEST_CASE("the graph lane is refused with its place by every command that would 
   }
 }
 
-TEST_CASE("a GPU that is missing is reported with its place by every command that would train on it, after mistakes") {
+TEST_CASE("a GPU that is missing is reported with its place by every command that would compute on it, after mistakes") {
   if (base::gpu_present()) SKIP("this machine has a GPU");
   const TemporaryFolder folder;
   const std::string file = folder.write("run.yaml", "device: {kind: cuda}\n");
@@ -196,8 +200,11 @@ TEST_CASE("a GPU that is missing is reported with its place by every command tha
       {file + in_file, {"verify-resume", file, "--output", (folder.path / "certificate.json").string()}},
       {file + in_file, {"drill", "mine", "--drills", drills}},
       {own + ":3:7: set: device.kind=cuda: device.kind: cuda needs a GPU", {"drill", "own", "--drills", drills}},
+      {file + in_file, {"bench", "--config", file}},
       {of_run + in_file, {"train", "--resume", run}},
-      {of_run + in_file, {"fork", run + "@7", "--no-train"}}};
+      {of_run + in_file, {"fork", run + "@7", "--no-train"}},
+      {of_run + in_file, {"evaluate", run}},
+      {of_run + in_file, {"predict", run, "new.csv"}}};
   for (const auto& [text, command] : commands) {
     CAPTURE(command);
     const Finished refused = run_esper(command);

@@ -236,18 +236,11 @@ TEST_CASE("a folder that cannot be written is told before anything is measured")
 TEST_CASE("a lane that cannot run here is a row that says so, and the others are measured") {
   const RunRoom room;
   const Words few = {"bench", "--rounds", "3", "--epochs", "12", "--set", "device.kind=cpu", "--json"};
-  const auto graphs = report_of(run_esper_long(few + Words{"--enable-graphs"}));
+  const auto graphs = report_of(run_esper_long(few + Words{"--lanes", "eager,replay,graph"}));
   CHECK(graphs.at("lanes").size() == 3);  // eager, replay, hand
   REQUIRE(graphs.at("refused").size() == 1);
   CHECK(graphs["refused"][0].at("name") == "graph");
-  CHECK(graphs.at("epoch").is_null());
-  CHECK_THAT(graphs.at("epoch_problem").get<std::string>(), ContainsSubstring("CUDA graph"));
-  const auto growth = report_of(run_esper_long(few + Words{"--enable-graphs", "--scenario", "growth"}));
-  CHECK(growth.at("lanes").empty());
-  CHECK(growth.at("refused").at(0).at("name") == "graph");
-  const auto drills = run_esper_long(few + Words{"--enable-graphs", "--output-dir", (room.path / "out").string()});
-  CHECK(drills.exit_code == 2);
-  CHECK_THAT(drills.err, ContainsSubstring("the drills run whole epochs"));
+  CHECK(graphs.at("epoch_lane") == "auto");
 
   write_script(room.path / "no_torch", "echo '3.11.2 0'\n");
   write_script(room.path / "no_python", "echo 'I am a shell'; exit 1\n");

@@ -44,12 +44,4 @@ TEST_CASE("the table of the policy says what was measured, what was not, and how
   CHECK_FALSE(text.ends_with('\n'));
 }
 
-TEST_CASE("epochs that could not be run are told with the reason") {
-  ordered_json without = report();
-  without["epoch"] = nullptr;
-  without["steps"] = ordered_json::array();
-  without["epoch_problem"] = "no such lane";
-  CHECK_THAT(policy_table(without), ContainsSubstring("not run: no such lane") && !ContainsSubstring("step, "));
-}
-
 }  // namespace esper::test::policy_table_test

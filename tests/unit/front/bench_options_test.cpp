@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/gpu_present.h"
 #include "base/text/problem.h"
 #include "esper/bench/scenarios.h"
 #include "esper/version.h"
@@ -42,7 +43,7 @@ TEST_CASE("every flag of the reference sets its field") {
   CHECK(config_of({"--compile-warmup-steps", "5"}).step.compile.warmup_steps == 5);
   CHECK(config_of({"--graph-warmup-batches", "7"}).step.graph.warmup_batches == 7);
   CHECK(config_of({"--no-compile"}).step.lane == config::Lane::kEager);
-  CHECK(config_of({"--enable-graphs"}).step.lane == config::Lane::kGraph);
+  CHECK(assignments_of(parse({"--enable-graphs"})) == Words{"step.lane=graph"});
   CHECK(config_of({"--enable-gpu-prefetch"}).data.gpu_prefetch);
   CHECK(config_of({"--gpu-dataset"}).data.gpu_dataset == config::Resident::kOn);
   CHECK(config_of({"--dataloader-workers", "2"}).data.workers == 2);
@@ -61,6 +62,16 @@ TEST_CASE("a value that a field refuses is reported with the flag that it came b
   check_refused({"--compile-mode", "fastest"}, "--compile-mode fastest");
   check_refused({"--dataloader-workers", "-1"}, "--dataloader-workers -1");
   check_refused({"--prefetch-factor", "2", "--set", "data.prefetch=0"}, "--set data.prefetch=0");
+}
+
+TEST_CASE("what cannot train on this machine is refused with the flag or the assignment that asks for it") {
+  CHECK_THROWS_MATCHES(config_of({"--enable-graphs", "--set", "device.kind=cpu"}), base::ConfigError,
+                       MessageMatches(ContainsSubstring("\n  --enable-graphs: step.lane: graph cannot run with")));
+  if (base::gpu_present()) SKIP("this machine has a GPU");
+  CHECK_THROWS_MATCHES(config_of({"--set", "step.lane=graph"}), base::ConfigError,
+                       MessageMatches(ContainsSubstring("\n  --set step.lane=graph: step.lane: graph cannot run")));
+  CHECK_THROWS_MATCHES(config_of({"--set", "device.kind=cuda"}), base::MissingResource,
+                       MessageMatches(ContainsSubstring("--set device.kind=cuda: device.kind: cuda needs a GPU")));
 }
 
 TEST_CASE("without flags the reference workload runs as its file says, on one thread") {
