@@ -1,39 +1,20 @@
 #include "esper/command_line.h"
 
 #include <algorithm>
-#include <set>
 
 #include "base/text/joined.h"
 #include "base/text/nearest.h"
-#include "config/fields/field_table.h"
 
 namespace esper {
 namespace {
 
 constexpr std::string_view kSet = "--set", kConfig = "--config";
 
-// Of "data.path=x": whether "data.path" is a field, or at least in a section, where a misspelt one is reported best.
-// With a slash before the "=" it is a path.
-class AssignmentTest {
- public:
-  AssignmentTest() {
-    config::RunConfig defaults;
-    for (const auto& row : config::field_table(defaults)) {
-      (row.is_section() ? sections_ : fields_).insert(row.path);
-    }
-  }
-  bool operator()(const std::string& word) const {
-    const std::size_t equals = word.find('=');
-    if (equals == std::string::npos) return false;
-    const std::string key = word.substr(0, equals);
-    if (key.find('/') != std::string::npos) return false;
-    const std::size_t dot = key.find('.');
-    return fields_.contains(key) || (dot != std::string::npos && sections_.contains(key.substr(0, dot)));
-  }
-
- private:
-  std::set<std::string> sections_, fields_;
-};
+// One of a misspelt field, too: it is reported as such. With a slash before the "=" it is a path.
+bool is_assignment(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  return equals != std::string::npos && equals > 0 && word.front() != '-' && word.find('/') > equals;
+}
 
 void add_option_names(const CLI::App& app, std::vector<std::string>& names) {
   for (const CLI::Option* option : app.get_options()) {
@@ -73,7 +54,6 @@ std::string hint_for(const std::string& word, const std::vector<std::string>& op
 std::vector<std::string> with_separate_assignments(const std::vector<std::string>& words) {
   const bool sets = std::any_of(words.begin(), words.end(), [](const auto& word) { return word.starts_with(kSet); });
   if (!sets) return words;
-  const AssignmentTest is_assignment;
   std::vector<std::string> out;
   bool follows = false;  // the word before is an assignment of --set
   for (std::size_t i = 0; i < words.size(); ++i) {

@@ -8,8 +8,8 @@
 namespace esper {
 
 // The words with `--set` in front of each further assignment: "--set a=1 b=2" becomes "--set a=1 --set b=2". A word is
-// an assignment if it stands after one, names a field or a section of the run file and has a "=": other words stay the
-// positional arguments that they are. Nothing behind "--" is looked at.
+// an assignment if it stands after one and has a "=" without a "/" before it: other words stay the positional arguments
+// that they are. Nothing behind "--" is looked at.
 std::vector<std::string> with_separate_assignments(const std::vector<std::string>& words);
 
 // For a parse that failed or left words over: what to say of the words that the command does not take, in their order,

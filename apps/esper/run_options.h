@@ -52,7 +52,8 @@ config::LoadedConfig load_for_training(const ConfigOptions& options);
 void report_warnings(const config::LoadedConfig& loaded);
 // The configuration of a run folder (history/run_config.h); reports its warnings.
 config::RunConfig load_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments = {});
-// The same for a network that is computed on the run's device. Throws MissingResource for a GPU that this machine lacks.
+// The same for a network that is computed on the run's device. Throws MissingResource for a GPU that this machine
+// lacks.
 config::RunConfig load_run_for_computing(const std::string& run_dir, const std::vector<std::string>& assignments);
 // The same for a run that is to be trained on, on this machine. Throws as trainable_here().
 config::RunConfig load_run_for_training(const std::string& run_dir, const std::vector<std::string>& assignments);

@@ -95,6 +95,14 @@ TEST_CASE("an argument of any length makes no long error") {
   }
 }
 
+TEST_CASE("a further assignment of --set that names no field is reported as the first one would be") {
+  const Finished finished = run_esper({"config", "check", kReference, "--set", "epochs=0", "epohcs=2", "bogus=2"});
+  CHECK(finished.exit_code == 2);
+  CHECK_THAT(finished.err, ContainsSubstring("--set epochs=0: epochs: must be 1") &&
+                               ContainsSubstring("--set epohcs=2: epohcs: unknown key; did you mean epochs?") &&
+                               ContainsSubstring("--set bogus=2: bogus: unknown key; known here: name"));
+}
+
 TEST_CASE("a usage error names the help of the command that was meant") {
   CHECK_THAT(run_esper({"bench", "--nope"}).err, ContainsSubstring("Try `esper bench --help`."));
   CHECK_THAT(run_esper({"baseline", "save", "--rounds", "x"}).err, ContainsSubstring("`esper baseline save --help`"));

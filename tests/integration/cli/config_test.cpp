@@ -182,7 +182,8 @@ TEST_CASE("the graph lane is refused with its place by every command that would 
   }
 }
 
-TEST_CASE("a GPU that is missing is reported with its place by every command that would compute on it, after mistakes") {
+TEST_CASE(
+    "a GPU that is missing is reported with its place by every command that would compute on it, after mistakes") {
   if (base::gpu_present()) SKIP("this machine has a GPU");
   const TemporaryFolder folder;
   const std::string file = folder.write("run.yaml", "device: {kind: cuda}\n");

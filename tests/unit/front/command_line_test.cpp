@@ -37,6 +37,8 @@ TEST_CASE("further assignments behind one --set get one each") {
         Words{"train", "--set", "epochs=1", "--set", "seed=2", "--set", "data.kind=csv", "--json"});
   CHECK(with_separate_assignments({"--set=epochs=1", "data.knid=csv"}) ==
         Words{"--set=epochs=1", "--set", "data.knid=csv"});
+  CHECK(with_separate_assignments({"train", "--set", "epochs=1", "bogus=2", "batch-size=/x", "seed=3"}) ==
+        Words{"train", "--set", "epochs=1", "--set", "bogus=2", "--set", "batch-size=/x", "--set", "seed=3"});
   CHECK(with_separate_assignments({"--set", "host.hidden=[8, 8]", "data.path=a=b c"}) ==
         Words{"--set", "host.hidden=[8, 8]", "--set", "data.path=a=b c"});
 }
@@ -45,6 +47,7 @@ TEST_CASE("positional arguments stay what they are") {
   for (const Words& words : {Words{"check", "--set", "epochs=1", "run.yaml"},
                              {"check", "--set", "epochs=1", "runs/a=b.yaml"},
                              {"check", "--set", "epochs=1", "data.v2/x=1"},
+                             {"check", "--set", "epochs=1", "-q", "=1"},
                              {"check", "epochs=1"},
                              {"check", "--set", "epochs=1", "run.yaml", "epochs=2"},
                              {"check", "--set", "epochs=1", "--", "epochs=2"},
