@@ -62,8 +62,9 @@ void DocumentLoader::finish() {
 
 void DocumentLoader::apply_section(const YamlNode& node, const std::string& section) {
   if (node.kind != YamlNode::Kind::kMap) {
-    return report(node.place, section,
-                  "expected a section, that is lines of \"key: value\"; known keys: " + fields_.keys_of(section));
+    return report(
+        node.place, section,
+        "expected a section, that is lines of \"key: value\"; known keys: " + fields_.keys_of(section, may_extend()));
   }
   for (const YamlEntry& entry : node.entries) {
     const bool extends = section.empty() && entry.key == kExtends;
@@ -77,7 +78,7 @@ void DocumentLoader::apply_entry(const YamlEntry& entry, const std::string& sect
   const bool dotted = entry.key.find('.') != std::string::npos;
   if (const RemovedField* removed = dotted ? nullptr : removed_field(path)) return refuse_removed(entry, *removed);
   if (row == nullptr || dotted) {
-    return report(entry.place, shortened(path), fields_.unknown_key(entry.key, section));
+    return report(entry.place, shortened(path), fields_.unknown_key(entry.key, section, may_extend()));
   }
   places_.record(path, entry.value);
   if (row->is_section()) {
@@ -90,7 +91,7 @@ void DocumentLoader::apply_entry(const YamlEntry& entry, const std::string& sect
 void DocumentLoader::refuse_removed(const YamlEntry& entry, const RemovedField& field) {
   if (entry.value.kind == YamlNode::Kind::kScalar && entry.value.text == field.unset) return;
   const std::string path(field.path);
-  if (kind_ == DocumentKind::kRunFile) return report(entry.place, path, std::string(field.refused));
+  if (kind_ != DocumentKind::kOfRun) return report(entry.place, path, std::string(field.refused));
   out_.warnings.push_back({entry.place, path, std::string(field.ignored)});
 }
 

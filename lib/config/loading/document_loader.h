@@ -14,14 +14,11 @@
 
 namespace esper::config {
 
-// The one key of a run file that is no field.
-inline constexpr std::string_view kExtends = "extends";
-
 class DocumentLoader {
  public:
   DocumentLoader(LoadedConfig& out, std::string run_file);
 
-  void apply(const YamlDocument& document, DocumentKind kind = DocumentKind::kRunFile);
+  void apply(const YamlDocument& document, DocumentKind kind);
 
   // Names the files in the order in which their problems are listed.
   void layer(const std::string& file) { layers_.emplace(file, layers_.size()); }
@@ -39,6 +36,7 @@ class DocumentLoader {
   void apply_section(const YamlNode& node, const std::string& section);
   void apply_entry(const YamlEntry& entry, const std::string& section);
   void refuse_removed(const YamlEntry& entry, const RemovedField& field);
+  bool may_extend() const { return kind_ == DocumentKind::kRunFile; }
   void add_findings();
   void add_warnings();
 

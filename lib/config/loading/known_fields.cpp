@@ -22,23 +22,32 @@ const FieldRow* KnownFields::find(const std::string& path) const {
   return found == by_path_.end() ? nullptr : found->second;
 }
 
-std::string KnownFields::keys_of(const std::string& section) const { return joined(keys_.at(section)); }
+std::vector<std::string> KnownFields::keys(const std::string& section, bool may_extend) const {
+  std::vector<std::string> all = keys_.at(section);
+  if (section.empty() && may_extend) all.emplace_back(kExtends);
+  return all;
+}
+
+std::string KnownFields::keys_of(const std::string& section, bool may_extend) const {
+  return joined(keys(section, may_extend));
+}
 
 bool KnownFields::resembles_top_key(const std::string& key) const { return nearest(key, keys_.at("")).has_value(); }
 
-std::string KnownFields::unknown_key(const std::string& key, const std::string& section) const {
+std::string KnownFields::unknown_key(const std::string& key, const std::string& section, bool may_extend) const {
   std::vector<std::string> elsewhere;
   for (const FieldRow& row : rows_) {
     if (row.path == key || row.key() == key) elsewhere.push_back(row.path);
   }
   constexpr std::size_t kFew = 3;
-  if (const auto close = nearest(key, keys_.at(section))) {
-    return "unknown key; did you mean " + *close + "? Known here: " + keys_of(section);
+  const std::vector<std::string> here = keys(section, may_extend);
+  if (const auto close = nearest(key, here)) {
+    return "unknown key; did you mean " + *close + "? Known here: " + joined(here);
   }
   if (!elsewhere.empty() && elsewhere.size() <= kFew) {
-    return fmt::format("unknown key; there is {}. Known here: {}", joined(elsewhere), keys_of(section));
+    return fmt::format("unknown key; there is {}. Known here: {}", joined(elsewhere), joined(here));
   }
-  return "unknown key; known here: " + keys_of(section);
+  return "unknown key; known here: " + joined(here);
 }
 
 }  // namespace esper::config

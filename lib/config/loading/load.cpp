@@ -42,7 +42,7 @@ class Chain {
   void apply(const YamlDocument& document, const std::string& path) {
     files_.push_back(path);
     if (const YamlEntry* base = extends_entry(document.root)) apply_base(*base);
-    loader_.apply(document);
+    loader_.apply(document, DocumentKind::kRunFile);
   }
 
  private:
@@ -91,7 +91,7 @@ void apply_assignments(const std::vector<std::string>& assignments, DocumentLoad
       loader.layer(base->place.file);
       loader.report(base->place, std::string(kExtends), std::string(kOnlyFilesExtend));
     }
-    loader.apply(document);
+    loader.apply(document, DocumentKind::kText);
   }
 }
 

@@ -13,6 +13,7 @@ namespace esper::test::load_test {
 using namespace esper::base;
 using namespace esper::config;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
 
 namespace {
 
@@ -27,6 +28,17 @@ struct Folder {
 };
 
 }  // namespace
+
+TEST_CASE("extends is among the known keys of a file's top level, and not of what cannot extend") {
+  const Folder folder;
+  const auto problems = read_run_config(folder.write("a.yaml", "extend: b.yaml\nzzz: 1\n"), {"zzz=1"}).problems;
+  REQUIRE(problems.size() == 3);
+  CHECK_THAT(problems[0].text,
+             ContainsSubstring("did you mean extends? Known here: name, seed") && EndsWith(", telemetry, extends"));
+  CHECK_THAT(problems[1].text, EndsWith(", telemetry, extends"));
+  CHECK_THAT(problems[2].text, EndsWith(", telemetry"));
+  CHECK_THAT(read_run_config_text("zzz: 1\n", "f").problems.at(0).text, EndsWith(", telemetry"));
+}
 
 TEST_CASE("a run file builds on another one") {
   const Folder folder;
