@@ -215,7 +215,7 @@ base::Expected<ModelProgram> parse_model_program(std::string_view text) {
     if (const auto checked = check(model); !checked) return base::failure(checked.error());
     return model;
   } catch (const json::exception& error) {
-    return base::failure(std::string("it is not of the form: ") + error.what());
+    return base::failure("it is not of the form: " + base::plain_reason(error));
   } catch (const Malformed& error) {
     return base::failure(error.what());
   }

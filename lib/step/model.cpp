@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text/joined.h"
+#include "base/text/json_fields.h"
 #include "config/entries/slot_classes.h"
 #include "config/facts/exported_host.h"
 #include "device/out_of_memory.h"
@@ -179,7 +180,7 @@ base::Expected<void> restore_model(Model& model, const nlohmann::json& topology,
     device::set_rng_state(device, rng);
   } catch (const std::exception& error) {
     if (!device::out_of_memory_message(error).empty()) throw;
-    return base::failure(std::string("its topology does not fit this configuration: ") + error.what());
+    return base::failure("its topology does not fit this configuration: " + base::plain_reason(error));
   }
   return {};
 }

@@ -65,7 +65,7 @@ base::Expected<Manifest, ReadFailure> parse_manifest(const std::string& text) {
     }
     return manifest;
   } catch (const json::exception& error) {
-    return unreadable(std::string("manifest.json is not a manifest: ") + error.what());
+    return unreadable("manifest.json is not a manifest: " + base::plain_reason(error));
   }
 }
 

@@ -90,7 +90,7 @@ void read_saved_state(const std::string& text, const std::function<void(const js
     if (saved.at("format") != kFormat) fail("written by another version");
     read(saved);
   } catch (const json::exception& error) {
-    fail(error.what());
+    fail(base::plain_reason(error));
   }
 }
 
@@ -131,7 +131,7 @@ std::string forget_seed(const std::string& text, const std::string& seed_id, con
     }
     return saved.dump();
   } catch (const json::exception& error) {
-    fail(error.what());
+    fail(base::plain_reason(error));
   }
 }
 

@@ -27,6 +27,24 @@ void fail_not_whole(const json& value, std::string_view name) {
   throw json::out_of_range::create(406, field + shown + " is no whole number, or out of range", &value);
 }
 
+std::string plain_reason(const std::exception& error) {
+  const std::string text = error.what();
+  const auto* of_json = dynamic_cast<const json::exception*>(&error);
+  if (of_json == nullptr) return text;
+  constexpr int kOtherReference = 303, kAt = 304, kOperator = 305, kValue = 306;  // their last word is the type found
+  const std::string found = text.substr(text.rfind(' ') + 1);
+  switch (of_json->id) {
+    case kOtherReference:
+      return "another type is needed than " + found;
+    case kAt:
+    case kOperator:
+    case kValue:
+      return "an object is needed, not " + found;
+    default:
+      return text.substr(text.find("] ") + 2);  // behind "[json.exception.NAME.NUMBER] "
+  }
+}
+
 namespace {
 
 bool is_possible_time(double time, std::chrono::duration<double> unit) {

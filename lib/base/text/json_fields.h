@@ -9,6 +9,7 @@
 #include <chrono>
 #include <concepts>
 #include <cstdint>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -90,6 +91,9 @@ template <class T>
 T value_at(const nlohmann::json& object, const std::string& name) {
   return optional_at<T>(object, name).value_or(T());
 }
+
+// What an error says to a user: of nlohmann's without their number and names of C++, of others what().
+std::string plain_reason(const std::exception& error);
 
 // A time in `unit`, from 0 to kLongestTime (base/quantity.h); others are as good as missing.
 std::optional<double> known_time_at(const nlohmann::json& object, const std::string& name,

@@ -44,7 +44,7 @@ Expected<json> parse_json(std::string_view text, std::size_t most) {
     if (!refused.empty()) return failure(refused);
     return document;
   } catch (const json::exception& error) {
-    return failure(fmt::format("no JSON: {}", shortened(printable_line(error.what()), 160)));
+    return failure(fmt::format("no JSON: {}", shortened(printable_line(plain_reason(error)), 160)));
   }
 }
 

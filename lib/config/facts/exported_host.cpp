@@ -85,7 +85,8 @@ base::Expected<ExportedHost> read_exported_host(const std::string& folder) {
     if (!document.is_object()) throw std::out_of_range("it is no JSON object");
     return host_of(document);
   } catch (const std::exception& error) {
-    return base::failure(path + " is not what `esper import` writes: " + error.what() + "; import the model again");
+    return base::failure(path + " is not what `esper import` writes: " + base::plain_reason(error) +
+                         "; import the model again");
   }
 }
 

@@ -13,6 +13,7 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/expected.h"
+#include "base/text/json_fields.h"
 #include "nissa/telemetry_files.h"
 
 namespace esper::history {
@@ -36,7 +37,7 @@ base::Expected<nlohmann::json> parse_packet(std::string_view text) {
   try {
     packet = nlohmann::json::parse(text, shallow);
   } catch (const std::exception& error) {
-    return base::failure(error.what());
+    return base::failure(base::plain_reason(error));
   }
   for (const auto* key : {"packet_id", "metrics", "events", "system_health"}) {
     if (!packet.is_object() || !packet.contains(key)) return base::failure(std::string("not a packet: has no ") + key);

@@ -146,7 +146,7 @@ json parse(const std::string& source, const std::string& text) {
   try {
     return json::parse(text, shallow);
   } catch (const std::exception& error) {
-    fail(source, std::string("is no JSON: ") + error.what());
+    fail(source, "is no JSON: " + base::plain_reason(error));
   }
 }
 

@@ -56,7 +56,7 @@ void restore_topology(NetworkState& network, const json& saved) {
     network.accuracy = accuracy;
     structure.command_ids = std::move(command_ids);
   } catch (const json::exception& error) {
-    fail_saved_topology("its JSON", error.what());
+    fail_saved_topology("its JSON", base::plain_reason(error));
   }
   structure.slots = std::move(slots);
   for (auto& slot : structure.slots) {

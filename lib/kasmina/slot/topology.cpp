@@ -30,7 +30,7 @@ leyline::Topology topology_of(const json& saved) {
       topology.slots.push_back(std::move(place));
     }
   } catch (const json::exception& error) {
-    fail_saved_topology("its JSON", error.what());
+    fail_saved_topology("its JSON", base::plain_reason(error));
   }
   return topology;
 }

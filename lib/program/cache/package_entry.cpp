@@ -65,7 +65,7 @@ base::Expected<PackageEntry> parse_entry(std::vector<std::byte> file, const cryp
     bytes = base::whole_at<std::uint64_t>(header, "bytes");
     entry.facts = facts_of(header.at("facts"));
   } catch (const json::exception& error) {
-    return base::failure(std::string("its first line cannot be read: ") + error.what());
+    return base::failure("its first line cannot be read: " + base::plain_reason(error));
   }
   entry.file = std::move(file);
   if (entry.package().size() != bytes) {

@@ -29,7 +29,7 @@ std::set<Caps> read_sizes(const json& saved) {
     if (saved.contains(kSizes)) sizes = saved.at(kSizes).get<std::set<Caps>>();
   } catch (const json::exception& error) {
     throw base::Error(base::ExitCode::kCheckpoint,
-                      std::string("the policy's saved state: compiled_sizes: ") + error.what());
+                      "the policy's saved state: compiled_sizes: " + base::plain_reason(error));
   }
   if (std::ranges::all_of(sizes, is_size)) return sizes;
   throw base::Error(base::ExitCode::kCheckpoint, "the policy's saved state: compiled_sizes: one is no size of a graph");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/text/json_fields.h"
 #include "tamiyo/process/controller_message.h"
 #include "tamiyo/process/signed_line.h"
 
@@ -41,7 +42,7 @@ class ControllerServer {
       controller_ = make(start);
       ready.state = json::parse(controller_->save_state());
     } catch (const std::exception& error) {
-      ready.problem = error.what();
+      ready.problem = base::plain_reason(error);
     }
     send({answer_line(text_of(ready), key_)});
   }
@@ -53,7 +54,7 @@ class ControllerServer {
       answer = decide(question, lines);
     } catch (const std::exception& error) {
       lines.clear();
-      answer.problem = error.what();
+      answer.problem = base::plain_reason(error);
     }
     answer.number = question.number;
     lines.push_back(answer_line(text_of(answer), key_));

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/fault.h"
+#include "base/text/json_fields.h"
 #include "base/text/rounding.h"
 #include "tamiyo/service/answer_box.h"
 
@@ -72,7 +73,7 @@ struct Consultation::Shared {
       after = controller->save_state();
       return made;
     } catch (const std::exception& error) {
-      return failed(error.what());
+      return failed(base::plain_reason(error));
     } catch (...) {
       return failed("unknown failure");
     }

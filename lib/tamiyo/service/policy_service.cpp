@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text/json_fields.h"
 #include "tamiyo/service/service_metrics.h"
 
 namespace esper::tamiyo {
@@ -85,7 +86,7 @@ void PolicyService::restore(const std::string& text) {
     state_ = state;
     reports_ = std::move(reports);
   } catch (const nlohmann::json::exception& error) {
-    throw base::Error(base::ExitCode::kCheckpoint, std::string("the policy's saved state: ") + error.what());
+    throw base::Error(base::ExitCode::kCheckpoint, "the policy's saved state: " + base::plain_reason(error));
   }
 }
 

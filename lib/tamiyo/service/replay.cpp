@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/names.h"
+#include "base/text/json_fields.h"
 #include "tamiyo/service/log_record.h"
 
 namespace esper::tamiyo {
@@ -21,7 +22,7 @@ Replayed decide(const leyline::Observation& observation, Controller& controller)
   try {
     return {controller.decide(observation), "", ""};
   } catch (const std::exception& error) {
-    return {std::nullopt, error.what(), ""};
+    return {std::nullopt, base::plain_reason(error), ""};
   }
 }
 
@@ -56,7 +57,8 @@ Replayed replay(const leyline::Observation& observation, const std::string& stat
   try {
     controller.load_state(state);
   } catch (const std::exception& error) {
-    return {std::nullopt, error.what(), fmt::format("its state then cannot be loaded: {}", error.what())};
+    return {std::nullopt, base::plain_reason(error),
+            fmt::format("its state then cannot be loaded: {}", base::plain_reason(error))};
   }
   auto made = decide(observation, controller);
   made.difference = made.decision ? leyline::difference(answer.decision, *made.decision).value_or("")
@@ -73,7 +75,7 @@ base::Expected<Evaluation> evaluate_again(const DecisionRecord& record, const Se
     return evaluate({record.observation, *std::move(answer), run_figures(record.figures), settings.breaker.open_time},
                     state, settings);
   } catch (const std::exception& error) {
-    return base::failure(fmt::format("the state of the service cannot be loaded: {}", error.what()));
+    return base::failure(fmt::format("the state of the service cannot be loaded: {}", base::plain_reason(error)));
   }
 }
 
@@ -90,7 +92,7 @@ Replayed decide_instead(const DecisionRecord& record, Controller& controller) {
   try {
     controller.load_state(with_seeds_of(record.state, controller.save_state()));
   } catch (const std::exception& error) {
-    return {std::nullopt, error.what(), ""};
+    return {std::nullopt, base::plain_reason(error), ""};
   }
   return decide(record.observation, controller);
 }

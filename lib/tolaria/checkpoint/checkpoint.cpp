@@ -88,7 +88,7 @@ base::Expected<Verified, ReadFailure> verify(base::FileSystem& files, const std:
     if (std::string problem = misnamed(path, verified.info); !problem.empty()) return storage::unreadable(problem);
     return verified;
   } catch (const json::exception& error) {
-    return storage::unreadable("its manifest lacks a field: " + std::string(error.what()));
+    return storage::unreadable("its manifest lacks a field: " + base::plain_reason(error));
   }
 }
 

@@ -229,6 +229,8 @@ std::string restore_newest(FileSystem& files, const std::string& folder,
 base::Expected<void> try_load(const std::function<base::Expected<void>()>& load) {
   try {
     return load();
+  } catch (const nlohmann::json::exception& error) {
+    return base::failure("run.json: " + base::plain_reason(error));
   } catch (const std::exception& error) {
     const auto* known = dynamic_cast<const base::Error*>(&error);
     const bool is_of_policy = known != nullptr && known->code() == base::ExitCode::kPolicy;

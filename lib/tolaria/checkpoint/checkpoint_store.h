@@ -97,9 +97,9 @@ std::string restore_newest(base::FileSystem& files, const std::string& folder,
                            const std::function<base::Expected<void>(const CheckpointImage&)>& accept,
                            std::vector<RefusedCheckpoint>& refused);
 
-// What `load` returns; fails as well with the text of what it throws, as where a field is of a later version. A lack of
-// memory, and a policy whose process cannot go on now (Error{kPolicy}), is this process's fault, not the checkpoint's,
-// and is thrown on.
+// What `load` returns; fails as well with the text of what it throws, as where a field is of a later version: an error
+// of JSON is one of the checkpoint's run.json. A lack of memory, and a policy whose process cannot go on now
+// (Error{kPolicy}), is this process's fault, not the checkpoint's, and is thrown on.
 base::Expected<void> try_load(const std::function<base::Expected<void>()>& load);
 
 }  // namespace esper::tolaria

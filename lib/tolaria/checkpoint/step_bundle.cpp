@@ -52,7 +52,7 @@ base::Expected<StepFacts, ReadFailure> read_facts(base::FileSystem& files, const
                      saved.at("lane"),
                      saved.value("goes_on", std::vector<bool>())};
   } catch (const json::exception& error) {
-    return storage::unreadable("step.json is not understood: " + std::string(error.what()));
+    return storage::unreadable("step.json is not understood: " + base::plain_reason(error));
   }
 }
 

@@ -110,4 +110,26 @@ TEST_CASE("a time is one that a run can have taken, in its unit") {
   CHECK_FALSE(known_time_at(json(), "s", seconds(1)));
 }
 
+TEST_CASE("the reason of an error is without what the library is called by in C++") {
+  const auto reason = [](const auto& read) {
+    try {
+      read();
+    } catch (const std::exception& error) {
+      return plain_reason(error);
+    }
+    return std::string();
+  };
+  const json number = 7, null;
+  CHECK(reason([] { const json document = json::parse("[1,"); }) ==
+        "parse error at line 1, column 4: syntax error while parsing value - unexpected end of input; expected '[', "
+        "'{', or a literal");
+  CHECK(reason([] { kDocument.at("none"); }) == "key 'none' not found");
+  CHECK(reason([] { kDocument.at("whole").get<std::string>(); }) == "type must be string, but is number");
+  CHECK(reason([&] { number.at("none"); }) == "an object is needed, not number");
+  CHECK(reason([&] { (void)null["none"]; }) == "an object is needed, not null");
+  CHECK(reason([&] { (void)null.value("none", 1); }) == "an object is needed, not null");
+  CHECK(reason([&] { (void)number.get_ref<const json::array_t&>(); }) == "another type is needed than number");
+  CHECK(reason([] { throw std::runtime_error("[json.exception.none] a reason"); }) == "[json.exception.none] a reason");
+}
+
 }  // namespace esper::test::json_fields_test

@@ -105,7 +105,7 @@ TEST_CASE("texts are read within limits") {
   CHECK_FALSE(parse_json("[1,2,3]", 6));
   CHECK(parse_json("[1,2,3]", 7));
   CHECK_FALSE(parse_json(R"({"a":1,"a":2})", 100));
-  CHECK_FALSE(parse_json("{\"a\":", 100));
+  CHECK(parse_json("{\"a\":", 100).error_or("").starts_with("no JSON: parse error at line 1, column 6: "));
   CHECK_FALSE(parse_json(std::string(200, '['), 1000));
   CHECK_FALSE(parse_json(std::string(40, '[') + std::string(40, ']'), 1000));
   Shape many;

@@ -35,6 +35,21 @@ TEST_CASE("a seed is forgotten in a policy's state, and in those of its shadows 
   CHECK_THROWS_AS(forget_seed("{", "seed-0001", "r0c0"), base::Error);
 }
 
+TEST_CASE("a saved state that is unusable is refused in plain words") {
+  const auto refusal = [](const std::string& text) {
+    try {
+      forget_seed(text, "seed-0001", "r0c0");
+    } catch (const base::Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const std::string start = "the saved state of the policy is unusable: ";
+  CHECK(refusal("{").starts_with(start + "parse error at line 1, column 2: "));
+  CHECK(refusal("{}") == start + "key 'format' not found");
+  CHECK(refusal("null") == start + "an object is needed, not null");
+}
+
 TEST_CASE("a saved state with a count that no policy has is unusable") {
   for (const json& count : {json(1e300), json(1.5), json(-1), json("3")}) {
     CAPTURE(count.dump());
