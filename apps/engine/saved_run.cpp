@@ -95,7 +95,8 @@ SavedNumerics saved_numerics(const SavedRun& saved) {
 
 void restore(TrainingSetup& setup, const SavedRun& saved) {
   const auto& image = saved.image;
-  const auto restored = step::restore_model(*setup.model, image.run.at("topology"), image.tensors, setup.device);
+  const auto restored = tolaria::try_load(
+      [&] { return step::restore_model(*setup.model, image.run.at("topology"), image.tensors, setup.device); });
   if (!restored) throw Error(ExitCode::kCheckpoint, saved.path + " cannot be used: " + restored.error());
 }
 

@@ -267,10 +267,10 @@ TEST_CASE("a checkpoint that no run can go on from is not forked, for the reason
        {Forgery{"/progress/wall_s", 1e300, "wall_s is 1e+300, and no run takes such a time"},
         Forgery{"/progress/batch", 1000, "its cursor is beyond the end of the epoch"},
         Forgery{"/progress/changes", json::array({later}), "run.json has changes of settings after the epoch"},
-        Forgery{"/progress/control", 1, "cannot use at() with number"},
+        Forgery{"/progress/control", 1, "run.json: an object is needed, not number"},
         Forgery{"/progress/safety/good_step", 1000, "run.json: safety.good_step is 1000, beyond step "},
         Forgery{"/controller", "{}", "the saved state of the policy is unusable"},
-        Forgery{"/computed_on", 1, "type must be string"}}) {
+        Forgery{"/computed_on", 1, "run.json: type must be string, but is number"}}) {
     CAPTURE(place);
     forge(run, last, place, value);
     const Finished forked = fork_run(from, room.run("child"), {"--no-train"});
@@ -288,6 +288,11 @@ TEST_CASE("a checkpoint that no run can go on from is not forked, for the reason
   // A fork without the policy does not need its state.
   forge(run, last, "/controller", "{}");
   CHECK(fork_run(from, room.run("without_policy"), {"--no-train", "--policy", "none"}).exit_code == 0);
+  forge(run, last, "", {{"progress", whole["progress"]}});
+  const Finished evaluated = run_esper({"evaluate", run.string(), "--json"});
+  CHECK(evaluated.exit_code == 5);
+  CHECK_THAT(json_of(evaluated)["error"]["text"].get<std::string>(),
+             ContainsSubstring(last + " cannot be used: run.json: key 'topology' not found"));
 }
 
 TEST_CASE("a fork without a seed has no figures of its parent's, and a run that is over says so") {
