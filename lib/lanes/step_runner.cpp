@@ -29,33 +29,27 @@ void check_lane(const config::StepConfig& config, torch::Device device, std::spa
 
 StepRunner::StepRunner(step::Model& model, const config::StepConfig& config, torch::Device device,
                        RunnerServices services)
-    : config_(config),
-      services_(std::move(services)),
-      capture_("step", config.graph.warmup_batches, services_.emit),
-      context_{model, config_, device, step::training_forward(model.network), services_, figures_, capture_},
-      failures_(services_, figures_),
-      executor_(context_, failures_),
-      journal_(std::move(services_.log), services_.append_record),
+    : run_(model, config, device, std::move(services)),
+      executor_(run_.context, run_.failures),
+      journal_(std::move(run_.services.log), run_.services.append_record),
       machine_(
-          context_, executor_,
+          run_.context, executor_,
           config.lane == LaneId::kAuto ? ShapeMachine::Adoption::kWhenFaster : ShapeMachine::Adoption::kOnAgreement),
-      queue_(services_, figures_),
-      search_(context_, shapes_, failures_, queue_),
-      follower_(context_, shapes_, failures_, queue_, journal_, machine_, executor_),
-      preparer_(context_, failures_, queue_, {services_.scratch_model, services_.growth, services_.memory}),
-      changes_(context_, shapes_, queue_, machine_, journal_, preparer_) {
-  check_lane(config, device, services_.kinds);
-  figures_.warmup_remaining = config_.lane == LaneId::kEager ? 0 : config_.compile.warmup_steps;
+      search_(run_.context, shapes_, run_.failures, run_.queue),
+      follower_(run_.context, shapes_, run_.failures, run_.queue, journal_, machine_, executor_),
+      changes_(run_, shapes_, machine_, journal_) {
+  check_lane(config, device, run_.services.kinds);
+  run_.figures.warmup_remaining = config.lane == LaneId::kEager ? 0 : config.compile.warmup_steps;
 }
 
 // Most steps have no decision to make, and a compiled one may take a microsecond: they take this fast path, without
 // string operations or divisions.
 bool StepRunner::step(Batch microbatches, StepPlace place) {
-  if (config_.lane == LaneId::kEager && journal_.empty()) {
+  if (run_.config.lane == LaneId::kEager && journal_.empty()) {
     executor_.run_eager(microbatches);
     return true;
   }
-  StepShape* const known = shapes_.find(context_.model.network.structure_version(), microbatches);
+  StepShape* const known = shapes_.find(run_.context.model.network.structure_version(), microbatches);
   if (known != nullptr && known->is(StateId::kSettled) && known->incumbent && place.number < known->next_check) {
     executor_.run_in(*known->incumbent, microbatches);
     if (known->recorded.bits != executor_.tally().bits) journal_.record(*known, executor_.tally(), place.number);
@@ -70,7 +64,8 @@ bool StepRunner::step(Batch microbatches, StepPlace place) {
   const bool check_is_due = shape.incumbent && place.number >= shape.next_check;
   if (!check_is_due) seek_candidate(shape, microbatches, place);
   // The wait for the program may have ended early; the next process repeats the step.
-  const bool waited = follows && config_.lane == LaneId::kCompiled && shape.is(StateId::kSearching) && !shape.incumbent;
+  const bool waited =
+      follows && run_.config.lane == LaneId::kCompiled && shape.is(StateId::kSearching) && !shape.incumbent;
   if (waited && base::Interrupt::requested() != 0) return false;
   const StepOutcome outcome = machine_.step(shape, microbatches, place);
   if (outcome.event == ShapeEvent::kRecorded) seek_candidate(shape, microbatches, place);
@@ -87,7 +82,7 @@ void StepRunner::record_bits(StepShape& shape, const StepOutcome& outcome, std::
     return journal_.record_comparison(shape, ran, number, compares ? shape.progress() : LaneProgress());
   }
   // Lane auto decides by measured times, so a resumed run does not go on from there.
-  const bool has_progress = config_.lane == LaneId::kCompiled && ran.key.empty();
+  const bool has_progress = run_.config.lane == LaneId::kCompiled && ran.key.empty();
   if (journal_.record(shape, ran, number, has_progress ? shape.progress() : LaneProgress()))
     shape.next_check = machine_.checks().next_after(number);
 }
@@ -99,12 +94,11 @@ void StepRunner::seek_candidate(StepShape& shape, Batch microbatches, StepPlace 
 }
 
 StepShape& StepRunner::shape_of(Batch microbatches, StepPlace place) {
-  const std::uint64_t structure = context_.model.network.structure_version();
-  if (!shapes_.empty() && shapes_.shapes().front()->structure != structure) drop_shapes(context_, shapes_, queue_);
-  if (shapes_.empty()) changes_.begin_structure();
+  const std::uint64_t structure = run_.context.model.network.structure_version();
+  changes_.begin_structure();
   StepShape& shape = shapes_.add(structure, microbatches);
   shape.next_check = machine_.checks().next_after(journal_.restore(shape, place.number));
-  if (preparer_.is_on()) preparer_.keep_example(shape, microbatches, place.left);
+  changes_.keep_example(shape, microbatches, place.left);
   if (journal_.follows(shape, place.number)) {
     shape.enter(ShapeEvent::kFollow, Following{});
   } else {
@@ -126,9 +120,9 @@ bool StepRunner::settled() const {
 
 void StepRunner::record_epoch() {
   const StepTally& tally = executor_.tally();
-  if (tally.epoch_steps > 0 && tally.epoch_compiled_steps == tally.epoch_steps) ++figures_.compiled_epochs;
+  if (tally.epoch_steps > 0 && tally.epoch_compiled_steps == tally.epoch_steps) ++run_.figures.compiled_epochs;
   executor_.begin_epoch();
-  figures_.graphs = capture_.figures();
+  run_.figures.graphs = run_.capture.figures();
 }
 
 }  // namespace esper::lanes

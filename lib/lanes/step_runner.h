@@ -13,7 +13,7 @@
 
 #include "lanes/candidate_search.h"
 #include "lanes/journal_follower.h"
-#include "lanes/runner_services.h"
+#include "lanes/runner_context.h"
 #include "lanes/shape/bits_journal.h"
 #include "lanes/structure_changes.h"
 
@@ -57,7 +57,7 @@ class StepRunner {
   // True if nothing is left to try or to wait for, for the shapes seen so far.
   bool settled() const;
 
-  const LaneFigures& figures() const { return figures_; }
+  const LaneFigures& figures() const { return run_.figures; }
   // At the end of an epoch: counts it if all of its steps ran compiled.
   void record_epoch();
 
@@ -68,20 +68,13 @@ class StepRunner {
   void record_bits(StepShape& shape, const StepOutcome& outcome, std::int64_t number);
   void seek_candidate(StepShape& shape, Batch microbatches, StepPlace place);
 
-  config::StepConfig config_;
-  RunnerServices services_;
-  LaneFigures figures_;
-  GraphCapture capture_;
-  LaneContext context_;
-  LaneFailures failures_;
+  RunnerContext run_;
   LaneExecutor executor_;
   BitsJournal journal_;
   ShapeMachine machine_;
   ShapeSet shapes_;  // of the network's present structure
-  CompileQueue queue_;
   CandidateSearch search_;
   JournalFollower follower_;
-  StructurePreparer preparer_;  // prepares structures that may come
   StructureChanges changes_;
 };
 

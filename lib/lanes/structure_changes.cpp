@@ -26,7 +26,9 @@ std::string awaited_key(const KnownStructure* known, const std::string& shape) {
 }  // namespace
 
 void StructureChanges::begin_structure() {
-  if (preparer_.is_on()) structure_ = structure_of(context_.model);
+  const std::uint64_t structure = context_.model.network.structure_version();
+  if (!shapes_.empty() && shapes_.shapes().front()->structure != structure) drop_shapes(context_, shapes_, queue_);
+  if (shapes_.empty() && preparer_.is_on()) structure_ = structure_of(context_.model);
 }
 
 void StructureChanges::prepare(std::span<const LikelyChange> likely, std::int64_t steps_left) {
@@ -34,6 +36,11 @@ void StructureChanges::prepare(std::span<const LikelyChange> likely, std::int64_
   if (shapes_.shapes().front()->structure != context_.model.network.structure_version()) return;
   const PreparationTime preparing(context_);
   preparer_.prepare(structure_in_use(context_, shapes_, structure_), likely, steps_left);
+}
+
+void StructureChanges::keep_example(const StepShape& shape, std::span<const step::Microbatch> microbatches,
+                                    std::int64_t left) {
+  if (preparer_.is_on()) preparer_.keep_example(shape, microbatches, left);
 }
 
 void StructureChanges::keep_example(std::span<const step::Microbatch> microbatches, std::int64_t left) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "lanes/runner_context.h"
 #include "lanes/structure_swap.h"
 #include "lanes/swap_watch.h"
 
@@ -14,20 +15,20 @@ namespace esper::lanes {
 class StructureChanges {
  public:
   // The references must outlive it.
-  StructureChanges(const LaneContext& context, ShapeSet& shapes, CompileQueue& queue, const ShapeMachine& machine,
-                   BitsJournal& journal, StructurePreparer& preparer)
-      : context_(context),
+  StructureChanges(RunnerContext& run, ShapeSet& shapes, const ShapeMachine& machine, BitsJournal& journal)
+      : context_(run.context),
         shapes_(shapes),
-        queue_(queue),
+        queue_(run.queue),
         machine_(machine),
         journal_(journal),
-        preparer_(preparer),
-        watch_(context),
-        version_(context.model.network.structure_version()) {}
+        preparer_(run.context, run.failures, run.queue,
+                  {run.services.scratch_model, run.services.growth, run.services.memory}),
+        watch_(run.context),
+        version_(run.context.model.network.structure_version()) {}
   StructureChanges(const StructureChanges&) = delete;
   StructureChanges& operator=(const StructureChanges&) = delete;
 
-  // Before the first shape of a structure for which nothing was installed.
+  // Before a new shape of the network's structure: forgets the shapes of another one.
   void begin_structure();
   // Between two steps, after the network may have changed. `number`: of the next step. If the new structure is known,
   // its lanes are installed here, so that its first step runs as fast as later ones.
@@ -36,8 +37,10 @@ class StructureChanges {
   // unchanged. steps_left: of the run.
   void prepare(std::span<const LikelyChange> likely, std::int64_t steps_left);
 
+  // Structures are prepared for this shape, which the run has. left: remaining steps of the shape.
+  void keep_example(const StepShape& shape, std::span<const step::Microbatch> microbatches, std::int64_t left);
   // Microbatches of which a resumed run may have no step before the network changes: where its journal knows the shape,
-  // its lanes are prepared as those of other shapes. left: remaining steps of the shape.
+  // its lanes are prepared as those of other shapes.
   void keep_example(std::span<const step::Microbatch> microbatches, std::int64_t left);
 
   // While it is on, the first steps after a change are to be timed for it.
@@ -52,7 +55,7 @@ class StructureChanges {
   CompileQueue& queue_;
   const ShapeMachine& machine_;
   BitsJournal& journal_;
-  StructurePreparer& preparer_;
+  StructurePreparer preparer_;
   SwapWatch watch_;
   std::uint64_t version_;  // of the network's structure, when it was looked at last
   std::string structure_;  // structure_of() the network of shapes_

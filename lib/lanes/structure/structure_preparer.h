@@ -1,6 +1,6 @@
 #pragma once
 // Prepares the steps of structures that may come: finds one that is not ready, does a dry run of it on a scratch model,
-// and has it compiled. Results are stored in its library; StepRunner installs them. The run's state is unchanged,
+// and has it compiled. Results are stored in its library; StructureChanges installs them. The run's state is unchanged,
 // random number generators included. Training thread, between two steps. docs/lanes.md, "Growth".
 
 #include <map>
