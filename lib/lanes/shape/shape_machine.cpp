@@ -36,6 +36,41 @@ StepOutcome rejected(StateId from, const Lane& lane, Rejection rejection) {
           .rejection = std::move(rejection)};
 }
 
+StepOutcome adopt(StepShape& shape, Lane candidate) {
+  StepOutcome outcome{.from = id_of(shape.state),
+                      .event = ShapeEvent::kAdopted,
+                      .lane = candidate.kind(),
+                      .key = candidate.key(),
+                      .former = shape.incumbent ? shape.incumbent->kind() : config::Lane::kEager};
+  shape.incumbent = std::move(candidate);
+  shape.enter(ShapeEvent::kAdopted, Searching{});
+  return outcome;
+}
+
+// Adopts or rejects the candidate of a trial that is done.
+StepOutcome settle_trial(const LaneContext& context, StepShape& shape) {
+  auto& [candidate, trial] = std::get<Trialling>(shape.state);
+  const double speedup = trial.speedup();
+  const double incumbent_us = microseconds(trial.median(Contender::kIncumbent));
+  const double candidate_us = microseconds(trial.median(Contender::kChallenger));
+  if (!shape.incumbent) context.figures.eager_step_us = incumbent_us;
+  const bool faster = speedup >= kLeastSpeedup;
+  context.figures.steady_step_us = faster ? candidate_us : incumbent_us;
+  StepOutcome outcome;
+  if (faster) {
+    outcome = adopt(shape, Lane(std::move(candidate)));
+  } else {
+    const std::string incumbent(context.kind(shape.incumbent ? shape.incumbent->kind() : config::Lane::kEager)->name);
+    const std::string reason =
+        fmt::format("it was not faster: {} times the speed of {}", base::format_significant(speedup, 3), incumbent);
+    outcome = rejected(StateId::kTrialling, candidate, {Rejection::Cause::kNotFaster, reason, {}});
+    shape.enter(ShapeEvent::kRejected, Searching{});
+  }
+  outcome.speedup = speedup;
+  outcome.candidate_us = candidate_us;
+  return outcome;
+}
+
 }  // namespace
 
 void ShapeMachine::begin(StepShape& shape) const {
@@ -167,45 +202,11 @@ StepOutcome ShapeMachine::try_out(StepShape& shape, Batch microbatches) {
       executor_.run_in(candidate, microbatches);
     }
   }));
-  if (trial.done()) return settle_trial(shape);
+  if (trial.done()) return settle_trial(context_, shape);
   StepOutcome outcome{.from = StateId::kTrialling};
   if (shape.search.undecided && trial.turn() == Contender::kChallenger) {
     outcome.incumbent_us = microseconds(trial.median(Contender::kIncumbent));
   }
-  return outcome;
-}
-
-StepOutcome ShapeMachine::settle_trial(StepShape& shape) {
-  auto& [candidate, trial] = std::get<Trialling>(shape.state);
-  const double speedup = trial.speedup();
-  const double incumbent_us = microseconds(trial.median(Contender::kIncumbent));
-  const double candidate_us = microseconds(trial.median(Contender::kChallenger));
-  if (!shape.incumbent) context_.figures.eager_step_us = incumbent_us;
-  const bool faster = speedup >= kLeastSpeedup;
-  context_.figures.steady_step_us = faster ? candidate_us : incumbent_us;
-  StepOutcome outcome;
-  if (faster) {
-    outcome = adopt(shape, Lane(std::move(candidate)));
-  } else {
-    const std::string incumbent(context_.kind(shape.incumbent ? shape.incumbent->kind() : config::Lane::kEager)->name);
-    const std::string reason =
-        fmt::format("it was not faster: {} times the speed of {}", base::format_significant(speedup, 3), incumbent);
-    outcome = rejected(StateId::kTrialling, candidate, {Rejection::Cause::kNotFaster, reason, {}});
-    shape.enter(ShapeEvent::kRejected, Searching{});
-  }
-  outcome.speedup = speedup;
-  outcome.candidate_us = candidate_us;
-  return outcome;
-}
-
-StepOutcome ShapeMachine::adopt(StepShape& shape, Lane candidate) {
-  StepOutcome outcome{.from = id_of(shape.state),
-                      .event = ShapeEvent::kAdopted,
-                      .lane = candidate.kind(),
-                      .key = candidate.key(),
-                      .former = shape.incumbent ? shape.incumbent->kind() : config::Lane::kEager};
-  shape.incumbent = std::move(candidate);
-  shape.enter(ShapeEvent::kAdopted, Searching{});
   return outcome;
 }
 

@@ -67,8 +67,6 @@ class ShapeMachine {
   StepOutcome check(StepShape& shape, Batch microbatches, StepPlace place);
   StepOutcome recheck(StepShape& shape, Batch microbatches, StepPlace place);
   StepOutcome try_out(StepShape& shape, Batch microbatches);
-  StepOutcome settle_trial(StepShape& shape);
-  StepOutcome adopt(StepShape& shape, Lane candidate);
 
   const LaneContext& context_;
   LaneExecutor& executor_;
