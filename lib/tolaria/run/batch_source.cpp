@@ -1,5 +1,7 @@
 #include "tolaria/run/batch_source.h"
 
+#include <utility>
+
 #include "base/interrupt.h"
 
 namespace esper::tolaria {
@@ -20,14 +22,15 @@ BatchSource::BatchSource(data::Loader& loader, torch::Device device, int accumul
       ledger_(ledger),
       accumulation_(accumulation),
       look_ahead_(look_ahead),
-      copies_(!device.is_cpu() && loader.source() == data::Source::kThreads),
-      staging_(device,
-               look_ahead == LookAhead::kNone ? device::Staging::Stream::kCurrent : device::Staging::Stream::kSide) {}
+      is_elsewhere_(!device.is_cpu() && loader.source() == data::Source::kThreads),
+      copies_(device,
+              look_ahead == LookAhead::kNone ? device::Staging::Stream::kCurrent : device::Staging::Stream::kSide,
+              ledger) {}
 
 void BatchSource::begin_epoch(std::int64_t epoch, std::int64_t batch) {
   loader_.seek(epoch, batch);
-  ended_ = under_way_ = false;
-  next_ = {};
+  ended_ = false;
+  next_.reset();
 }
 
 std::optional<data::Batch> BatchSource::wait_for_batch() {
@@ -50,36 +53,22 @@ void BatchSource::fetch(std::vector<Microbatch>& out) {
   }
 }
 
-device::StagedCopy BatchSource::start(const std::vector<Microbatch>& host) {
-  const LedgerScope copying(ledger_, Owner::kTransfer);
-  tensors_.clear();
-  for (const auto& each : host) tensors_.insert(tensors_.end(), {each.inputs, each.targets});
-  return staging_.start(tensors_);
-}
-
-void BatchSource::take(device::StagedCopy copy, std::vector<Microbatch>& out) {
-  const LedgerScope copying(ledger_, Owner::kTransfer);
-  auto tensors = staging_.take(std::move(copy));
-  out.clear();
-  for (std::size_t i = 0; i < tensors.size(); i += 2) out.push_back({std::move(tensors[i]), std::move(tensors[i + 1])});
-}
-
 void BatchSource::next(std::vector<Microbatch>& out) {
   if (look_ahead_ == LookAhead::kNone) {
     fetch(out);
-    if (copies_ && !out.empty()) take(start(out), out);
+    if (is_elsewhere_ && !out.empty()) copies_.take(copies_.start(out), out);
     return;
   }
   look_ahead();
-  under_way_ = false;
-  take(std::move(next_), out);
+  device::StagedCopy copy = std::move(*next_);
+  next_.reset();
+  copies_.take(std::move(copy), out);
 }
 
 void BatchSource::look_ahead() {
-  if (look_ahead_ == LookAhead::kNone || under_way_) return;
+  if (look_ahead_ == LookAhead::kNone || next_) return;
   fetch(fetched_);
-  next_ = start(fetched_);
-  under_way_ = true;
+  next_ = copies_.start(fetched_);
 }
 
 }  // namespace esper::tolaria

@@ -13,8 +13,8 @@
 #include "base/ledger/ledger.h"
 #include "config/data_config.h"
 #include "data/loading/loader.h"
-#include "device/staging.h"
 #include "step/train_step.h"
+#include "tolaria/run/microbatch_copies.h"
 
 namespace esper::tolaria {
 
@@ -38,25 +38,21 @@ class BatchSource {
   void look_ahead();
 
   // Times of the copies since the last call. The device must have finished the queued work.
-  device::CopyTimes take_times() { return staging_.take_times(); }
+  device::CopyTimes take_times() { return copies_.take_times(); }
 
  private:
   void fetch(std::vector<step::Microbatch>& out);
   std::optional<data::Batch> wait_for_batch();
-  device::StagedCopy start(const std::vector<step::Microbatch>& host);
-  void take(device::StagedCopy copy, std::vector<step::Microbatch>& out);
 
   data::Loader& loader_;
   base::Ledger& ledger_;
   const int accumulation_;
   const LookAhead look_ahead_;
-  const bool copies_;  // the loader's batches are on another device than the network
-  device::Staging staging_;
-  bool ended_ = false;      // the loader has reported the end of the epoch
-  bool under_way_ = false;  // next_ holds the step after the last one returned
-  device::StagedCopy next_;
+  const bool is_elsewhere_;  // the loader's batches are on another device than the network
+  MicrobatchCopies copies_;
+  bool ended_ = false;                      // the loader has reported the end of the epoch
+  std::optional<device::StagedCopy> next_;  // the step after the last one returned, if it is under way
   std::vector<step::Microbatch> fetched_;
-  std::vector<torch::Tensor> tensors_;
 };
 
 }  // namespace esper::tolaria
