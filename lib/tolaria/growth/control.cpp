@@ -40,50 +40,46 @@ class Excursion {
 
 class ControlTrainer {
  public:
-  // Counts in `steps`, which stays right if a step throws.
-  ControlTrainer(const Evaluation& evaluation, const RunProgress& progress, std::int64_t& steps)
+  // Borrows all. Counts in `steps`, which stays right if a step throws.
+  ControlTrainer(const Evaluation& evaluation, const RunProgress& start, std::int64_t& steps)
       : evaluation_(evaluation),
-        facts_(evaluation.facts),
-        model_(evaluation.model),
-        setup_(facts_, model_),
-        forward_(step::training_forward(model_.network)),
-        epoch_(progress.epoch),
-        first_step_(progress.step),
-        safety_(progress.safety),
+        start_(start),
+        setup_(evaluation.facts, evaluation.model),
+        forward_(step::training_forward(evaluation.model.network)),
         steps_(steps),
-        batches_(evaluation.train, facts_.device, facts_.config.step.accumulation, LookAhead::kNone, unaccounted_) {
+        batches_(evaluation.train, evaluation.facts.device, evaluation.facts.config.step.accumulation, LookAhead::kNone,
+                 unaccounted_) {
     setup_.follow_network();
   }
 
   // Both return false if a signal ended it.
   bool train_epoch() {
-    batches_.begin_epoch(epoch_++, 0);
+    step::Model& model = evaluation_.model;
+    batches_.begin_epoch(start_.epoch + epochs_++, 0);
     std::vector<Microbatch> microbatches;
     for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
-      const std::int64_t step = first_step_ + steps_;
-      const auto used = in_parts(microbatches, safety_.parts_at(step));
-      setup_.prepare(step, safety_.rate_factor(step), used);
+      const std::int64_t step = start_.step + steps_;
+      const auto used = in_parts(microbatches, start_.safety.parts_at(step));
+      setup_.prepare(step, start_.safety.rate_factor(step), used);
       ++steps_;
-      step::train_step(model_.state, model_.settings, used, forward_);
+      step::train_step(model.state, model.settings, used, forward_);
       if (base::Interrupt::requested() != 0) return false;
     }
     return base::Interrupt::requested() == 0;
   }
   bool validate(ValidationResult& result) {
-    const AveragedModel averaged(model_, evaluation_.train, facts_.config, facts_.device);
-    result = validation_pass(model_, evaluation_.data, facts_.device, PerSample::kKept, Figures::kScore);
+    const auto& [model, data, batches, facts, ledger, forward] = evaluation_;
+    const AveragedModel averaged(model, batches, facts.config, facts.device);
+    result = validation_pass(model, data, facts.device, PerSample::kKept, Figures::kScore);
     return result.complete;
   }
 
  private:
   const Evaluation& evaluation_;
-  const RunFacts& facts_;
-  step::Model& model_;
+  const RunProgress& start_;  // between two epochs
   StepSetup setup_;
   step::TrainingForward forward_;
-  std::int64_t epoch_;
-  const std::int64_t first_step_;
-  const SafetyRecord safety_;
+  std::int64_t epochs_ = 0;  // trained
   std::int64_t& steps_;
   base::Ledger unaccounted_;  // waiting for batches is the control's time, too
   BatchSource batches_;
