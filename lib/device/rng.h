@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <string_view>
+#include <utility>
 
 namespace esper::device {
 
@@ -37,11 +38,12 @@ std::uint64_t cpu_generator_fingerprint();
 // where a state is none of this torch's.
 void set_rng_state(c10::Device device, const RngState& state);
 
-// At its end the generators are as they were at its beginning. Throws as set_rng_state() then, but not while an
-// exception unwinds: on a GPU that is lost that fails, and the exception says why.
+// At its end the generators are as they were at its beginning, or as in `state`. Throws as set_rng_state() then, but
+// not while an exception unwinds: on a GPU that is lost that fails, and the exception says why.
 class KeptRngState {
  public:
-  explicit KeptRngState(c10::Device device) : device_(device), state_(rng_state(device)) {}
+  explicit KeptRngState(c10::Device device) : KeptRngState(device, rng_state(device)) {}
+  KeptRngState(c10::Device device, RngState state) : device_(device), state_(std::move(state)) {}
   ~KeptRngState() noexcept(false);
   KeptRngState(const KeptRngState&) = delete;
   KeptRngState& operator=(const KeptRngState&) = delete;

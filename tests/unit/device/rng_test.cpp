@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 #include "base/error.h"
@@ -75,9 +76,44 @@ TEST_CASE("what is drawn while a state is kept changes nothing after it, also wh
   CHECK(torch::equal(expected, torch::randn({5})));
 }
 
+// A state that no generator takes, as on a GPU that is lost.
+RngState broken_state() { return {torch::zeros({16}, torch::kByte), {}}; }
+
+// Keeps such a state while it is destroyed, and counts the errors of that.
+struct KeepsWhileDestroyed {
+  int& errors;
+  ~KeepsWhileDestroyed() {
+    try {
+      const KeptRngState kept(kCpu, broken_state());
+    } catch (const base::Error&) {
+      ++errors;
+    }
+  }
+};
+
+TEST_CASE("a kept state that cannot be put back is an error, but no second one where an exception ends it") {
+  const auto keep = [] { const KeptRngState kept(kCpu, broken_state()); };
+  CHECK_THROWS_AS(keep(), base::Error);
+  const auto fail = [] {
+    const KeptRngState kept(kCpu, broken_state());
+    throw std::runtime_error("the GPU is lost");
+  };
+  CHECK_THROWS_WITH(fail(), "the GPU is lost");
+}
+
+TEST_CASE("a state that is kept while an exception unwinds around it reports its own error") {
+  int errors = 0;
+  const auto fail = [&] {
+    const KeepsWhileDestroyed keeps{errors};
+    throw std::runtime_error("a failure");
+  };
+  CHECK_THROWS_WITH(fail(), "a failure");
+  CHECK(errors == 1);
+}
+
 TEST_CASE("a state that is none is a checkpoint error and changes nothing") {
   const auto before = rng_state(kCpu);
-  const RngState broken{torch::zeros({16}, torch::kByte), {}};
+  const RngState broken = broken_state();
   try {
     set_rng_state(kCpu, broken);
     FAIL("accepted");
