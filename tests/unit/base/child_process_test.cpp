@@ -3,14 +3,20 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
 #include <system_error>
 #include <thread>
+#include <utility>
 
+#include "base/descriptor.h"
 #include "base/text/line_channel.h"
 #include "support/patience.h"
 #include "support/process_end.h"
@@ -46,6 +52,69 @@ struct Shell {
     std::string text;
     return channel.read_line(text, kPatience) == LineChannel::Read::kLine ? text : "no line";
   }
+};
+
+struct Pipe {
+  Descriptor read, write;
+  Pipe() {
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
+    read = Descriptor(ends[0]);
+    write = Descriptor(ends[1]);
+  }
+  // What was written, or 0 where the writers are gone.
+  char get() const {
+    char got = 0;
+    return ::read(read.number(), &got, 1) == 1 ? got : '\0';
+  }
+  void put(char what) const { [[maybe_unused]] const auto ignored = ::write(write.number(), &what, 1); }
+};
+
+// A child of this process that only a signal ends. Whoever asks may trace it.
+pid_t idle_child() {
+  const Pipe is_ready;
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    is_ready.put('.');
+    while (true) ::pause();
+  }
+  is_ready.get();
+  return child;
+}
+
+// Another process that traces a child of this one. While it lives, the child's end is kept from the parent.
+class Tracer {
+ public:
+  explicit Tracer(pid_t child) {
+    process_ = ::fork();
+    REQUIRE(process_ >= 0);
+    if (process_ == 0) {
+      end_.write.reset();
+      answer_.put(::ptrace(PTRACE_SEIZE, child, nullptr, nullptr) == 0 ? 'y' : 'n');
+      end_.get();
+      ::_exit(0);
+    }
+    end_.read.reset();
+    traces_ = answer_.get() == 'y';
+  }
+  ~Tracer() { end(); }
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
+
+  bool traces() const { return traces_; }
+  void end() {
+    if (process_ < 0) return;
+    end_.write.reset();
+    ::waitpid(std::exchange(process_, -1), nullptr, 0);
+  }
+
+ private:
+  Pipe answer_, end_;
+  pid_t process_ = -1;
+  bool traces_ = false;
 };
 
 }  // namespace
@@ -134,6 +203,24 @@ TEST_CASE("who waits for a child's end sleeps until then") {
   const auto before = sleeps_of_this_thread();
   REQUIRE(await_child(child, kPatience));
   CHECK(sleeps_of_this_thread() - before < 10);
+}
+
+TEST_CASE("who waits for a child that has ended, and that another process traces, sleeps between its looks") {
+  const pid_t child = idle_child();
+  Tracer tracer(child);
+  ::kill(child, SIGKILL);
+  if (!tracer.traces()) {
+    REQUIRE(await_child(child, kPatience));
+    SKIP("no process may trace another one here");
+  }
+  REQUIRE(test::comes_to_end(child));
+  const auto before = sleeps_of_this_thread();
+  CHECK_FALSE(await_child(child, std::chrono::milliseconds(300)));
+  CHECK(sleeps_of_this_thread() - before >= 3);  // some 280 on an idle machine; who spins does not sleep at all
+  tracer.end();
+  const auto status = await_child(child, kPatience);
+  REQUIRE(status);
+  CHECK(WTERMSIG(*status) == SIGKILL);
 }
 
 TEST_CASE("a child ends with the thread that started it") {
