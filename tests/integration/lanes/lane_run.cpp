@@ -86,16 +86,4 @@ std::vector<ReportedFailure> failures_of(const fs::path& run) {
   return found;
 }
 
-std::size_t compiled_steps(const fs::path& run) {
-  double steps = 0;
-  for (const auto& packet : packets_of(run)) {
-    for (const auto& metric : packet["metrics"]) {
-      if (metric["name"] == "tolaria.step.lane_steps_total" && metric["attributes"].value("lane", "") == "compiled") {
-        steps = std::max(steps, metric["value"].get<double>());
-      }
-    }
-  }
-  return static_cast<std::size_t>(steps);
-}
-
 }  // namespace esper::test

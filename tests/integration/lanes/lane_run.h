@@ -45,6 +45,5 @@ struct ReportedFailure {
   std::string event, kind, reason;
 };
 std::vector<ReportedFailure> failures_of(const std::filesystem::path& run);
-std::size_t compiled_steps(const std::filesystem::path& run);
 
 }  // namespace esper::test

@@ -106,6 +106,18 @@ std::vector<double> values_of(const fs::path& run, const std::string& name) {
   return values;
 }
 
+std::size_t compiled_steps(const fs::path& run) {
+  double steps = 0;
+  for (const auto& packet : packets_of(run)) {
+    for (const auto& metric : packet["metrics"]) {
+      if (metric["name"] == "tolaria.step.lane_steps_total" && metric["attributes"].value("lane", "") == "compiled") {
+        steps = std::max(steps, metric["value"].get<double>());
+      }
+    }
+  }
+  return static_cast<std::size_t>(steps);
+}
+
 RunRecord record_of(const fs::path& run) {
   RunRecord record;
   const auto names = checkpoints_of(run);

@@ -28,6 +28,8 @@ std::vector<nlohmann::json> packets_of(const std::filesystem::path& run);
 std::vector<nlohmann::json> events_of(const std::filesystem::path& run, const std::string& name);
 // The values of a metric, by epoch.
 std::vector<double> values_of(const std::filesystem::path& run, const std::string& name);
+// How many steps compiled programs ran in the process of the run that ran the most.
+std::size_t compiled_steps(const std::filesystem::path& run);
 
 // Everything that training made, nothing that depends on the clock.
 struct RunRecord {
