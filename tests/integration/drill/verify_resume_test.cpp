@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "integration/lanes/python_with_torch.h"
 #include "integration/run/run_record.h"
 #include "integration/run/run_room.h"
 
@@ -52,16 +53,23 @@ TEST_CASE("where lanes may differ, killed runs begin with the reference's first 
 }
 
 TEST_CASE("runs in lane compiled that are killed from their start have the bits of one that is not") {
+  need_python_with_torch();
   const RunRoom room;
-  const auto finished = verify(room, {"--kills", "4", "--json", "--set", "epochs=40", "step.lane=compiled",
-                                      "step.check_every=50", "data.batch_size=60"});
+  const auto finished = verify(room,
+                               {"--kills", "4", "--json", "--keep", "--set", "epochs=40", "step.lane=compiled",
+                                "step.check_every=50", "data.batch_size=60"},
+                               {"TMPDIR=" + room.path.string()});
   INFO(finished.out << finished.err);
   REQUIRE(finished.exit_code == 0);
-  CHECK(json_of(finished)["begin"] == "start");
-  CHECK(json_of(finished)["equal"] == true);
+  const json certificate = json_of(finished);
+  CHECK(certificate["begin"] == "start");
+  CHECK(certificate["equal"] == true);
+  const std::filesystem::path runs = certificate["runs_kept_in"].get<std::string>();
+  CHECK(compiled_steps(runs / "reference" / "run") > 0);
 }
 
 TEST_CASE("a run in lane compiled that is stopped right before it grows goes on as one that is not") {
+  need_python_with_torch();
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
   const Words compiled{"epochs=8", "step.lane=compiled", "data.batch_size=60"};
@@ -71,6 +79,7 @@ TEST_CASE("a run in lane compiled that is stopped right before it grows goes on 
   REQUIRE(train(config, room.run("whole"), compiled).exit_code == 0);
   const auto grown = events_of(room.run("whole"), "tolaria.growth_swapped").size();
   CHECK(grown > 0);
+  CHECK(compiled_steps(room.run("whole")) > 0);
   for (int epoch = 1; epoch <= 6; ++epoch) {
     CAPTURE(epoch);
     const std::string run = "stopped-" + std::to_string(epoch);
@@ -80,6 +89,7 @@ TEST_CASE("a run in lane compiled that is stopped right before it grows goes on 
     const auto resumed = resume(room.run(run));
     INFO(resumed.err);
     REQUIRE(resumed.exit_code == 0);
+    CHECK(compiled_steps(room.run(run)) > 0);
     CHECK((last_state(run) == last_state("whole")));
   }
 }

@@ -52,6 +52,7 @@ std::vector<torch::Tensor> state_of(const step::Model& model) {
 }  // namespace
 
 TEST_CASE("a compiled step of several threads has the same bits each time") {
+  test::need_python_with_torch();
   const DeterministicThreads threads;
   auto settings = compile_service_settings();
   settings.threads = kThreads;

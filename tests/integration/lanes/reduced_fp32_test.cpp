@@ -26,6 +26,7 @@ LaneCase images() {
 }  // namespace
 
 TEST_CASE("a convolutional network's program is used where float32 is reduced") {
+  test::need_python_with_torch();
   if (!test::ReducedFp32::has_units()) SKIP("this processor has no units for bf16");
   const test::ReducedFp32 reduced;
   const LaneRoom room;

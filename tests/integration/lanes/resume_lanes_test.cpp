@@ -229,6 +229,7 @@ TEST_CASE("a run that went back within the process is resumed with the bits of t
     const Values copied = values_of(whole.model());
     whole.run(kCopied, bad);
     const std::int64_t compiled_before = whole.compiled_steps();
+    REQUIRE(compiled_before > 0);
     whole.go_back_to(kCopied, copied, bad);
     whole.run(kCopied, kLastStep);
     // Whether it is adopted depends on its speed.

@@ -177,9 +177,11 @@ TEST_CASE("on a card the steps of a growing network wait for nothing") {
     grown.steps(20);
     const auto batches = batches_on(gpu, c, 1);
     device::cuda().synchronize(gpu.index());
+    const auto before = grown.runner->figures().steps_in(lane);
     const NoHostWaits refused;
     CAPTURE(base::name_of(lane));
     for (std::int64_t step = 20; step < 40; ++step) CHECK_NOTHROW(grown.runner->step(batches, {step, 1000}));
+    CHECK(grown.runner->figures().steps_in(lane) == before + 20);
   }
 }
 

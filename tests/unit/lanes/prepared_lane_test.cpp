@@ -95,7 +95,8 @@ TEST_CASE("making a lane ready leaves the model as it was") {
   const LaneCase c = lane_cases().front();
   auto model = make_model(c);
   const auto before = model->state.groups.front().parameters.flat.clone();
-  lanes::prepare_lane(*model, Lane::kReplay, make_batches(c, 1), torch::kCPU, nullptr);
+  const auto lane = lanes::prepare_lane(*model, Lane::kReplay, make_batches(c, 1), torch::kCPU, nullptr);
+  REQUIRE(lane.refusal.empty());
   CHECK(at::equal(before, model->state.groups.front().parameters.flat));
 }
 
