@@ -40,6 +40,7 @@ struct Recorded : CompilingStep {
     return candidate;
   }
   Texts started() const { return reported("tolaria.compile_started", "key"); }
+  Texts fallbacks() const { return reported("tolaria.compile_fallback", "error"); }
 
   std::vector<step::Microbatch> batch = make_batches(c, 1);
   lanes::LaneFailures failures{services, figures};
@@ -48,7 +49,78 @@ struct Recorded : CompilingStep {
   lanes::CandidateSearch search{context, shapes, failures, queue};
 };
 
+// A compiled lane of any package; its step does nothing.
+lanes::ExpectedLane make_loaded_lane(const lanes::LaneRequest& request) {
+  return lanes::Lane(Lane::kCompiled, [](auto) {},
+                     {nullptr, std::get<lanes::PackageFile>(request.program.package).key, 1});
+}
+
+// The lanes, where every package loads.
+const std::vector<lanes::LaneKind>& loading_kinds() {
+  static const std::vector<lanes::LaneKind> loading = [] {
+    std::vector<lanes::LaneKind> kinds(lanes::lane_kinds().begin(), lanes::lane_kinds().end());
+    for (auto& kind : kinds) {
+      if (kind.has_compiler) kind.make = &make_loaded_lane;
+    }
+    return kinds;
+  }();
+  return loading;
+}
+
+// The cache has the program of the first recipe, compiled with this effort.
+struct Stocked : Recorded {
+  Stocked(Lane lane, const std::string& effort) : Recorded(lane) {
+    services.kinds = loading_kinds();
+    stock(key, effort);
+  }
+  const std::string key = variant(service.recipes(recorded).front()).key;
+};
+
 }  // namespace
+
+TEST_CASE("lane compiled waits for its program in full effort, and runs a quick one only where it gets no other") {
+  Stocked full(Lane::kCompiled, "full"), quick(Lane::kCompiled, "quick");
+  const auto taken = full.next(), left = quick.next();
+  REQUIRE(taken);
+  CHECK(taken->key() == full.key);
+  CHECK(full.figures.cache_hits == 1);
+  CHECK(full.started().empty());
+  CHECK(full.fallbacks().empty());
+
+  REQUIRE(left);
+  CHECK(left->key() == quick.key);
+  CHECK(quick.figures.cache_hits == 0);
+  CHECK(quick.figures.cache_misses == 1);
+  CHECK(quick.started() == Texts{quick.key});
+  CHECK(quick.fallbacks() == Texts{"no_python"});
+}
+
+TEST_CASE("in lane auto a quick program is tried at once, and is wanted in full effort; a full one is all there is") {
+  Stocked quick(Lane::kAuto, "quick"), full(Lane::kAuto, "full");
+  for (Stocked* const it : {&quick, &full}) {
+    const auto candidate = it->next();
+    REQUIRE(candidate);
+    CHECK(candidate->key() == it->key);
+    CHECK(it->figures.cache_hits == 1);
+    CHECK(it->started().empty());
+  }
+  CHECK(quick.shape.search.undecided);
+  REQUIRE(quick.shape.search.wanted.size() == 1);
+  CHECK(quick.shape.search.wanted.front().key == quick.key);
+  CHECK(quick.shape.search.wanted.front().effort == CompileEffort::kFull);
+  CHECK_FALSE(full.shape.search.undecided);
+  CHECK(full.shape.search.wanted.empty());
+}
+
+TEST_CASE("lane compiled goes on in eager where its program does not come in time, and says so") {
+  Recorded it(Lane::kCompiled);
+  const auto held = it.hold(it.variant(it.service.recipes(it.recorded).front()).key);
+  const HurriedTime hurried(it);
+  CHECK_FALSE(it.next());
+  CHECK_FALSE(it.shape.search.compiling);
+  CHECK(it.figures.pending == 0);
+  CHECK(it.fallbacks() == Texts{"timeout"});
+}
 
 TEST_CASE("in lane auto a recorded step is replayed first, and whether to compile it waits until it is timed") {
   Recorded it(Lane::kAuto);

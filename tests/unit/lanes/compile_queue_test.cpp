@@ -103,6 +103,23 @@ TEST_CASE("a signal ends the wait for a program, which is then compiled no furth
   CHECK(cancelled->failure == CompileFailure::kCancelled);
 }
 
+TEST_CASE("a program that has not come after the longest wait is given up, and that it is waited for was reported") {
+  CompilingStep it;
+  const auto wanted = it.variant("default");
+  const auto held = it.hold(wanted.key);
+  const HurriedTime hurried(it);
+  it.queue.start(it.recorded, wanted);
+  const auto [end, outcome] = it.queue.wait(wanted.key);
+  CHECK(end == End::kLate);
+  CHECK_FALSE(outcome);
+  CHECK(it.figures.pending == 0);
+  CHECK(it.reported("tolaria.compile_waiting", "key") == Keys{wanted.key});
+  CHECK(std::stoi(it.reported("tolaria.compile_waiting", "waited_s").at(0)) >= 5);
+  const auto cancelled = it.service.wait(wanted.key, kPatience);
+  REQUIRE(cancelled);
+  CHECK(cancelled->failure == CompileFailure::kCancelled);
+}
+
 TEST_CASE("one program is compiled ahead at a time, and it makes way for one that is in use") {
   CompilingStep it;
   const auto ahead = it.variant("default"), other = it.variant("loops");

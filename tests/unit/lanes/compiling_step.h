@@ -2,8 +2,13 @@
 // The recorded step of a small model, and what compiles its program: with a compiler that fails.
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "lanes/lane/recording.h"
@@ -37,6 +42,33 @@ struct CompilingStep : FailingCompiler, LaneParts {
     }
     return values;
   }
+};
+
+// While it lives the step's time runs two hundred times as fast, until a wait for its program is reported: then the
+// longest wait is over.
+class HurriedTime {
+ public:
+  explicit HurriedTime(CompilingStep& step)
+      : time_(std::make_shared<base::ManualTime>()), hurry_([this](const std::stop_token& ended) {
+          constexpr auto kPause = std::chrono::milliseconds(1);
+          while (!ended.stop_requested() && !has_waited_) {
+            std::this_thread::sleep_for(kPause);
+            time_->advance(200 * kPause);
+          }
+        }) {
+    step.services.clock = base::Clock(time_);
+    step.services.send = [this, longest = step.service.longest_wait()] {
+      has_waited_ = true;
+      time_->advance(longest);
+    };
+  }
+  HurriedTime(const HurriedTime&) = delete;
+  HurriedTime& operator=(const HurriedTime&) = delete;
+
+ private:
+  std::shared_ptr<base::ManualTime> time_;
+  std::atomic<bool> has_waited_ = false;
+  std::jthread hurry_;  // ends first
 };
 
 }  // namespace esper::tests

@@ -38,14 +38,14 @@ struct FailingCompiler {
     return *std::move(lock);
   }
 
-  // Another run has compiled the program with full effort.
-  void stock(const std::string& key) {
+  // Another run has compiled the program with this effort.
+  void stock(const std::string& key, const std::string& effort = "full") {
     program::PackageCache& cache = service.cache();
     const std::string path = cache.folder() + "/package";
     auto file = cache.files().open(path, base::OpenMode::kReplace);
     file.write(storage::bytes_of("a package"));
     file.close();
-    const auto stored = cache.insert(key, path, {"default", "full", "2", "g++", 1000, ""});
+    const auto stored = cache.insert(key, path, {"default", effort, "2", "g++", 1000, ""});
     INFO(stored.reason);
     REQUIRE_FALSE(stored.failure);
   }

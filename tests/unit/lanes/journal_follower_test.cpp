@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <csignal>
 #include <filesystem>
 #include <vector>
 
+#include "base/interrupt.h"
 #include "base/names.h"
 #include "unit/lanes/compiling_step.h"
 
@@ -15,6 +17,7 @@ namespace esper::test::journal_follower_test {
 using namespace esper;
 using namespace esper::tests;
 using config::Lane;
+using lanes::LaneStage;
 using lanes::StateId;
 using Outcome = lanes::JournalFollower::Outcome;
 using Texts = std::vector<std::string>;
@@ -167,8 +170,7 @@ TEST_CASE("a comparison that is due after the step of the last record is left to
 }
 
 TEST_CASE("a comparison that decided nothing is repeated in the next step, after as many small differences as before") {
-  const lanes::LaneRecord undecided{
-      .step = 12, .key = "", .then = kFirst, .progress = {lanes::LaneStage::kComparing, 2}};
+  const lanes::LaneRecord undecided{.step = 12, .key = "", .then = kFirst, .progress = {LaneStage::kComparing, 2}};
   for (const Lane lane : {Lane::kAuto, Lane::kCompiled}) {
     CAPTURE(static_cast<int>(lane));
     Following it(lane, {undecided});
@@ -185,7 +187,7 @@ TEST_CASE("a comparison that decided nothing is repeated in the next step, after
   CHECK(other_lane.step(13) == Outcome::kGoesOn);
   CHECK(other_lane.shape().is(StateId::kRecording));
   Following forged(Lane::kCompiled,
-                   {{.step = 12, .key = "", .then = kFirst, .progress = {lanes::LaneStage::kComparing, 1L << 40}}});
+                   {{.step = 12, .key = "", .then = kFirst, .progress = {LaneStage::kComparing, 1L << 40}}});
   CHECK(forged.step(13) == Outcome::kGoesOn);
   CHECK(std::get<lanes::Rechecking>(forged.shape().state).near_misses == lanes::kMostNearMisses - 1);
 }
@@ -195,10 +197,9 @@ TEST_CASE("in lane compiled a shape in eager goes on where it was, and in other 
     lanes::LaneProgress progress;
     StateId state;
   };
-  for (const auto& [progress, state] : {Case{{lanes::LaneStage::kWarmingUp, 3}, StateId::kWarmUp},
-                                        Case{{lanes::LaneStage::kWarmingUp}, StateId::kRecording},
-                                        Case{{lanes::LaneStage::kComparing, 1}, StateId::kSearching},
-                                        Case{{lanes::LaneStage::kRejected}, StateId::kEagerOnly}}) {
+  for (const auto& [progress, state] :
+       {Case{{LaneStage::kWarmingUp, 3}, StateId::kWarmUp}, Case{{LaneStage::kWarmingUp}, StateId::kRecording},
+        Case{{LaneStage::kComparing, 1}, StateId::kSearching}, Case{{LaneStage::kRejected}, StateId::kEagerOnly}}) {
     CAPTURE(base::name_of(progress.stage));
     Following it(Lane::kCompiled, {{.step = 12, .progress = progress}});
     CHECK(it.step(12) == Outcome::kRan);
@@ -208,10 +209,14 @@ TEST_CASE("in lane compiled a shape in eager goes on where it was, and in other 
     CHECK(it.shape().progress().stage == progress.stage);
     if (state == StateId::kWarmUp) CHECK(it.shape().progress().count == 3);
     CHECK(it.shape().search.near_misses == (state == StateId::kSearching ? 1 : 0));
+    CHECK(it.shape().program.has_value() == (state == StateId::kSearching));
     CHECK(it.refused() == (state == StateId::kEagerOnly ? 1 : 0));
-    Following in_auto(Lane::kAuto, {{.step = 12, .progress = progress}});
-    CHECK(in_auto.step(12) == Outcome::kRan);
-    CHECK(in_auto.shape().is(StateId::kRecording));
+    CHECK_FALSE(it.follows(20));
+    for (const Lane lane : {Lane::kAuto, Lane::kReplay}) {
+      Following other(lane, {{.step = 12, .progress = progress}});
+      CHECK(other.step(15) == Outcome::kRan);
+      CHECK(other.shape().is(StateId::kRecording));
+    }
   }
 }
 
@@ -239,6 +244,21 @@ TEST_CASE("a program that was found to be wrong is not repeated either where its
   it.stock(it.key);
   CHECK(it.step() == Outcome::kCannotRepeat);
   CHECK(it.refused_because() == Texts{"the compiled program " + it.key + " was quarantined: it differs from eager"});
+}
+
+TEST_CASE("a signal while a recorded program is compiled again ends the run before the step, and gives up no record") {
+  base::Interrupt interrupt;
+  interrupt.begin_saving();
+  NamedProgram it(Lane::kCompiled);
+  const auto held = it.hold(it.key);
+  raise(SIGTERM);
+  CHECK(it.step() == Outcome::kInterrupted);
+  CHECK(it.shape.is(StateId::kFollowing));
+  CHECK(it.journal.follows(it.shape, 0));
+  CHECK(it.reported("tolaria.compile_started", "key") == Texts{it.key});
+  CHECK(it.refused_because().empty());
+  CHECK(it.figures.pending == 0);
+  CHECK(it.figures.steps_in(Lane::kEager) == 0);
 }
 
 TEST_CASE("a package that was damaged since a run was killed is called damaged, and is counted") {
