@@ -56,16 +56,45 @@ TEST_CASE("one that is not finite in the parameters trips it, too, and is named"
   CHECK(trips(watch, bench));
 }
 
-TEST_CASE("a sum of the finite steps that no steps can have trips it") {
-  for (const double sum : {kNaN, kInf, -kInf, 1e300, -1.0, 4.0}) {
-    CAPTURE(sum);
-    Bench bench(plain_sgd());
-    step::FiniteWatch watch;
-    watch.begin(bench.state, Overflow::kFailure);
+namespace {
+
+// Sums of the finite steps that three steps cannot have.
+constexpr double kSpoiltSums[] = {kNaN, kInf, -kInf, 1e300, 1e30, -1.0, -0.5, 3.5, 4.0};
+
+// Of three steps that were finite.
+struct SpoiltSum {
+  Bench bench{plain_sgd()};
+  step::FiniteWatch watch;
+
+  SpoiltSum(double sum, Overflow overflow) {
+    watch.begin(bench.state, overflow);
     for (int i = 0; i < 3; ++i) bench.step({samples(8)});
     REQUIRE_FALSE(trips(watch, bench));
     bench.state.metrics.sums[step::kFinite].fill_(sum);
-    CHECK(trips(watch, bench));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a sum of the finite steps that no steps can have trips it, also where the watch begins with it") {
+  for (const double sum : kSpoiltSums) {
+    CAPTURE(sum);
+    SpoiltSum it(sum, Overflow::kFailure);
+    CHECK(trips(it.watch, it.bench));
+    it.watch.begin(it.bench.state, Overflow::kFailure);
+    CHECK(trips(it.watch, it.bench));
+  }
+}
+
+TEST_CASE("where overflows are ordinary such a sum has every step looked into, not only the first one") {
+  for (const double sum : kSpoiltSums) {
+    CAPTURE(sum);
+    SpoiltSum it(sum, Overflow::kOrdinary);
+    std::string bad;
+    const auto bad_tensor = [&] { return bad; };
+    CHECK_FALSE(it.watch.trips(it.bench.state, bad_tensor));
+    bad = "host.1.weight";
+    CHECK(it.watch.trips(it.bench.state, bad_tensor));
   }
 }
 
