@@ -1,12 +1,16 @@
 #include "lanes/step_runner.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <csignal>
+#include <memory>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "device/rng.h"
 #include "kasmina/network/network_seeds.h"
 #include "lanes/prepared_lane.h"
 #include "support/models/lane_steps.h"
+#include "unit/lanes/compiling_step.h"
 
 namespace esper::test::step_runner_test {
 
@@ -74,6 +78,7 @@ TEST_CASE("a batch of another size and a step of several microbatches have progr
     replay.step(batch, 0);
     REQUIRE(same_bits(*eager.model, *replay.model));
   }
+  CHECK(replay.steps_in(Lane::kReplay) == 13 + 5 + 1);  // of 16, 8, 4 and 2 steps of a shape all but the first three
 }
 
 TEST_CASE("after a change of structure no program of the former one runs") {
@@ -127,6 +132,45 @@ TEST_CASE("steps that are only looked at leave no record in the journal") {
   runner.step(make_batches(shorter, 1), {5, 1000});
   REQUIRE(records.size() == 2);
   CHECK(records.back().find(R"("step":5,)") != std::string::npos);
+}
+
+TEST_CASE("a resumed run's step that waits for its program is left to the next process where a signal ends the wait") {
+  CompilingStep it;
+  const auto batch = make_batches(it.c, 1);
+  lanes::ShapeSet shapes;
+  const std::string shape = shapes.add(it.model->network.structure_version(), batch).name;
+  config::StepConfig config;
+  config.lane = Lane::kCompiled;
+  std::vector<std::string> records;
+  const auto resumed = [&] {
+    lanes::RunnerServices services;
+    services.compile_service = &it.service;
+    services.emit = it.services.emit;
+    services.append_record = [&](std::string record) { records.push_back(std::move(record)); };
+    services.log.add(shape, {.step = 1, .stage = lanes::LaneStage::kRecorded});
+    return std::make_unique<lanes::StepRunner>(*it.model, config, torch::kCPU, std::move(services));
+  };
+  const auto untouched = make_model(it.c);
+  REQUIRE(same_bits(*untouched, *it.model));
+  {
+    base::Interrupt interrupt;
+    interrupt.begin_saving();
+    const auto held = it.hold(it.variant(it.service.recipes(it.recorded).front()).key);
+    raise(SIGTERM);
+    const auto runner = resumed();
+    CHECK_FALSE(runner->step(batch, {2, 1000}));
+    CHECK(it.reported("tolaria.compile_started", "key").size() == 1);
+    CHECK(it.reported("tolaria.compile_fallback", "error").empty());
+    CHECK(runner->figures().steps_in(Lane::kEager) == 0);
+  }
+  CHECK(records.empty());
+  CHECK(same_bits(*untouched, *it.model));
+
+  const auto runner = resumed();  // it gets no program, either, but no signal
+  CHECK(runner->step(batch, {2, 1000}));
+  CHECK(it.reported("tolaria.compile_fallback", "error") == std::vector<std::string>{"no_python"});
+  CHECK(runner->figures().steps_in(Lane::kEager) == 1);
+  CHECK_FALSE(same_bits(*untouched, *it.model));
 }
 
 TEST_CASE("a CUDA graph is rejected on the CPU, with a remedy") {
