@@ -203,6 +203,7 @@ TEST_CASE("a signal saves the state and ends the run with its exit code") {
     CHECK(static_cast<int>(exit_code_of(outcome)) == 128 + signal);
     CHECK(it.events("tolaria.interrupted").size() == 1);
     CHECK(it.run.progress.epoch == 2);
+    CHECK(it.run.progress.step == 12);  // none of the epoch to come
 
     const auto image = checkpoint_at(it, 12);
     SmallRun resumed(small_config(), quiet(), image);
@@ -211,6 +212,17 @@ TEST_CASE("a signal saves the state and ends the run with its exit code") {
     whole.go();
     CHECK(differing(whole.bits(), resumed.bits()) == std::vector<std::string>{});
   }
+}
+
+TEST_CASE("an epoch whose loss is suspect is not saved, though a save is due and it is the best one so far") {
+  const ArmedFault jumps("tolaria.validation_loss");
+  SmallRun it;
+  it.progress.safety.losses.assign(10, 0.4);
+  REQUIRE(it.go().kind == Kind::kDone);
+  CHECK(it.events("tolaria.loss_suspect").size() == 1);
+  std::vector<std::string> saved;
+  for (const auto& event : it.events("tolaria.checkpoint_saved")) saved.push_back(event.attributes.at("epoch"));
+  CHECK(saved == std::vector<std::string>{"2", "3"});
 }
 
 TEST_CASE("what a checkpoint says of its place in the run is exact") {

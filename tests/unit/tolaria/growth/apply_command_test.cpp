@@ -60,6 +60,12 @@ struct Copying {
   std::string blueprint;
 };
 
+// Its steps, those after it grew too, were replayed, but for the first three of each structure.
+void check_replayed(const GrowingModel& grown) {
+  CHECK(grown.runner->figures().steps_in(Lane::kReplay) > kStepsBefore);
+  CHECK(grown.runner->figures().checks_failed == 0);
+}
+
 std::string source_of(const std::string& id) { return "host.layer0" + id.substr(id.find('.')); }
 
 bool is_on_residual_path(const std::string& id) {
@@ -152,6 +158,7 @@ TEST_CASE("replay runs copied blocks, dropout and batch norm included, with eage
       GENERATE(Copying{growing_decoder_case(0.1), "copy_block"}, Copying{growing_residual_case(), "copy_block*2"});
   const auto eager = deepened(c, Lane::kEager, blueprint), replay = deepened(c, Lane::kReplay, blueprint);
   CHECK(first_difference(copies_of(*eager->model), copies_of(*replay->model)).empty());
+  check_replayed(*replay);
 }
 
 namespace {
@@ -224,7 +231,9 @@ TEST_CASE("a run with a widened block goes on from its tensors with the same bit
 TEST_CASE("replay runs a widened block with eager's bits") {
   for (const auto kind : {config::HostKind::kMlp, config::HostKind::kCnn}) {
     const auto c = growing_wide_case(kind);
-    CHECK(first_difference(copies_of(*widened(c)->model), copies_of(*widened(c, Lane::kReplay)->model)).empty());
+    const auto eager = widened(c), replay = widened(c, Lane::kReplay);
+    CHECK(first_difference(copies_of(*eager->model), copies_of(*replay->model)).empty());
+    check_replayed(*replay);
   }
 }
 
