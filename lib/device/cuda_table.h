@@ -36,7 +36,10 @@ struct CudaTable {
   int (*device_count)();  // 0 where there is no driver; never throws
   GpuFacts (*facts)(int index);
   MemoryFigures (*memory)(int index);
-  void (*synchronize)(int index);         // waits for everything queued on the card
+  void (*synchronize)(int index);  // waits for everything queued on the card
+  // Gives what torch's allocator only caches, for whatever stream, back to the card. Waits for it; not while a graph is
+  // captured.
+  void (*empty_cache)(int index);
   c10::Stream (*side_stream)(int index);  // a stream of high priority out of torch's pool
   void (*set_device)(int index);          // of the calling thread: "cuda" without an index then means this card
 
@@ -62,7 +65,7 @@ struct CudaTable {
 };
 
 // Raised with every change of CudaTable or of what it returns, so that a module of another build is refused.
-constexpr int kCudaTableVersion = 5;
+constexpr int kCudaTableVersion = 6;
 constexpr const char* kCudaModuleEntry = "esper_cuda_table";
 using CudaModuleEntry = const CudaTable* (*)(int version);  // null: another version
 

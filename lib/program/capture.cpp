@@ -1,18 +1,17 @@
 #include "program/capture.h"
 
-#include <c10/core/Stream.h>
 #include <c10/core/StreamGuard.h>
 
 #include <chrono>
 
+#include "device/out_of_memory.h"
 #include "device/side_stream.h"
 
 namespace esper::program {
 namespace {
 
-GraphPools& graph_pools() {
-  static GraphPools pools(device::cuda());
-  return pools;
+c10::Stream stream_of_captures(c10::Device device) {
+  return device::side_stream(device, device::SideStream::kCaptures);
 }
 
 std::string reason_of(const std::exception& error) {
@@ -20,46 +19,78 @@ std::string reason_of(const std::exception& error) {
   return of_torch != nullptr ? of_torch->what_without_backtrace() : error.what();
 }
 
-}  // namespace
-
-Capture::Capture(c10::Device device, const std::function<void()>& step, int warm_ups) : device_(device) {
-  const device::CudaTable& cuda = device::cuda();
-  std::string stage = "warm_up";
+void wait_if_possible(const device::CudaTable& cuda, c10::Device device) {
   try {
     cuda.synchronize(device.index());
-    const c10::StreamGuard guard(device::side_stream(device, device::SideStream::kCaptures));
+  } catch (const std::exception&) {
+    // A card that failed is not waited for; what it did is reported where it was asked for.
+  }
+}
+
+}  // namespace
+
+CaptureBackend capture_backend() {
+  static GraphPools pools(device::cuda());
+  return {device::cuda(), pools, stream_of_captures};
+}
+
+Capture::Capture(c10::Device device, const std::function<void()>& step, int warm_ups, const CaptureBackend& backend)
+    : device_(device), cuda_(backend.cuda) {
+  std::string stage = "warm_up";
+  try {
+    cuda_.synchronize(device.index());
+    const c10::StreamGuard guard(backend.stream_of(device));
     for (int i = 0; i < warm_ups; ++i) step();
-    cuda.synchronize(device.index());
+    cuda_.synchronize(device.index());
     stage = "capture";
     const auto begin = std::chrono::steady_clock::now();
-    pool_ = graph_pools().lease(device.index());
-    graph_ = cuda.graph_create(device.index(), *pool_);
-    record(step);
+    record_within_memory(step, backend.pools);
     // What a capture prepares on its stream, as the generator's numbers, is there before another stream replays.
-    cuda.synchronize(device.index());
+    cuda_.synchronize(device.index());
     capture_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   } catch (const std::exception& error) {
-    if (graph_ != nullptr) cuda.graph_destroy(graph_);
+    discard();
     throw CaptureFailure(stage, reason_of(error));
   }
 }
 
-void Capture::record(const std::function<void()>& step) {
-  device::cuda().graph_begin(graph_);
+// While a graph is captured torch's allocator gives no cached memory back to the card (CUDACachingAllocator.cpp,
+// captures_underway), and the graph's pool has no use of it: eager steps and the warm-up cached theirs for themselves.
+// torch.cuda.graph empties the cache before each capture. Here that is done only where memory ran out: a network that
+// grows is captured often, and after each time the steps would allocate from the driver anew.
+void Capture::record_within_memory(const std::function<void()>& step, GraphPools& pools) {
+  try {
+    return record(step, pools);
+  } catch (const std::exception& error) {
+    if (device::out_of_memory_message(error).empty()) throw;
+  }
+  discard();
+  cuda_.synchronize(device_.index());
+  cuda_.empty_cache(device_.index());
+  record(step, pools);
+}
+
+void Capture::record(const std::function<void()>& step, GraphPools& pools) {
+  pool_ = pools.lease(device_.index());
+  graph_ = cuda_.graph_create(device_.index(), *pool_);
+  cuda_.graph_begin(graph_);
   step();
-  device::cuda().graph_end(graph_);
+  cuda_.graph_end(graph_);
+}
+
+// The pool after its graph: one that was used by this graph alone cannot be used again.
+void Capture::discard() {
+  if (graph_ != nullptr) cuda_.graph_destroy(graph_);
+  graph_ = nullptr;
+  pool_.reset();
 }
 
 // The graph's memory goes back to the allocator, which may give it to other streams at once.
 Capture::~Capture() {
-  try {
-    device::cuda().synchronize(device_.index());
-  } catch (const std::exception&) {
-    // A card that failed is not waited for; what it did is reported where it was asked for.
-  }
-  device::cuda().graph_destroy(graph_);
+  wait_if_possible(cuda_, device_);
+  cuda_.graph_destroy(graph_);
 }
 
-void Capture::replay() { device::cuda().graph_replay(graph_); }
+void Capture::replay() { cuda_.graph_replay(graph_); }
 
 }  // namespace esper::program

@@ -8,6 +8,7 @@
 // replay to replay as they differ from step to step, and go on where the card's generator stands.
 
 #include <c10/core/Device.h>
+#include <c10/core/Stream.h>
 
 #include <functional>
 #include <memory>
@@ -25,12 +26,24 @@ struct CaptureFailure : std::runtime_error {
   std::string stage;  // warm_up or capture
 };
 
+// What captures work with. A capture keeps the reference to the table.
+struct CaptureBackend {
+  const device::CudaTable& cuda;
+  GraphPools& pools;
+  c10::Stream (*stream_of)(c10::Device device);  // for warm-ups and captures
+};
+
+// This process's: device::cuda() as it is at the first call.
+CaptureBackend capture_backend();
+
 class Capture {
  public:
   // Runs `step` warm_ups times on the stream on which it is then captured, so that libraries are set up and kernels
-  // chosen; a capture itself computes nothing. Waits for the card. Throws CaptureFailure; the card's streams and memory
-  // are then as before. step: queues on the current stream, from the calling thread alone.
-  Capture(c10::Device device, const std::function<void()>& step, int warm_ups);
+  // chosen; a capture itself computes nothing. A capture that runs out of memory is tried once more with what torch's
+  // allocator had cached. Waits for the card. Throws CaptureFailure; the card's streams and memory are then as before.
+  // step: queues on the current stream, from the calling thread alone.
+  Capture(c10::Device device, const std::function<void()>& step, int warm_ups,
+          const CaptureBackend& backend = capture_backend());
   ~Capture();  // waits for the card
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
@@ -41,9 +54,12 @@ class Capture {
   double capture_ms() const { return capture_ms_; }  // without the warm-up
 
  private:
-  void record(const std::function<void()>& step);
+  void record_within_memory(const std::function<void()>& step, GraphPools& pools);
+  void record(const std::function<void()>& step, GraphPools& pools);
+  void discard();
 
   c10::Device device_;
+  const device::CudaTable& cuda_;
   GraphPools::Lease pool_;
   device::CudaGraph* graph_ = nullptr;
   double capture_ms_ = 0;

@@ -94,6 +94,11 @@ void synchronize(int index) {
   c10::cuda::device_synchronize();
 }
 
+void empty_cache(int index) {
+  const c10::cuda::CUDAGuard guard(checked(index));
+  c10::cuda::CUDACachingAllocator::emptyCache();
+}
+
 c10::Stream side_stream(int index) {
   constexpr bool kHighPriority = true;
   return c10::cuda::getStreamFromPool(kHighPriority, checked(index)).unwrap();
@@ -182,6 +187,7 @@ constexpr CudaTable kTable{.device_count = device_count,
                            .facts = facts,
                            .memory = memory,
                            .synchronize = synchronize,
+                           .empty_cache = empty_cache,
                            .side_stream = side_stream,
                            .set_device = set_device,
                            .graph_pool = graph_pool,

@@ -16,6 +16,7 @@ constexpr CudaTable kRefusing{
     .facts = [](int) -> GpuFacts { refuse(); },
     .memory = [](int) -> MemoryFigures { refuse(); },
     .synchronize = [](int) { refuse(); },
+    .empty_cache = [](int) { refuse(); },
     .side_stream = [](int) -> c10::Stream { refuse(); },
     .set_device = [](int) { refuse(); },
     .graph_pool = []() -> GraphPool { refuse(); },

@@ -111,6 +111,19 @@ TEST_CASE("on a card a lack of memory within a capture is reported as such, and 
   check_captures_work(gpu);
 }
 
+TEST_CASE("on a card a capture has the memory that torch only caches, for eager steps and for its warm-up") {
+  const auto gpu = gpu_or_skip();
+  device::cuda().empty_cache(gpu.index());
+  const auto free = static_cast<std::int64_t>(device::cuda().memory(gpu.index()).free_bytes);
+  const auto allocated = [&] { return at::empty({free / 10 * 6}, on(gpu).dtype(torch::kUInt8)); };
+  allocated();
+  auto kept = torch::zeros({1024}, on(gpu));
+  Capture capture(gpu, [&] { kept.add_(allocated().narrow(0, 0, 1024).fill_(2)); }, 1);
+  kept.zero_();
+  capture.replay();
+  CHECK(kept.sum().item<float>() == 2 * 1024);
+}
+
 TEST_CASE("on a card a failure in the warm-up is reported as such") {
   const auto gpu = gpu_or_skip();
   CHECK(stage_of_failure(gpu, [] { throw std::runtime_error("at once"); }, 1) == "warm_up");
