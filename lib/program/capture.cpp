@@ -50,6 +50,9 @@ Capture::Capture(c10::Device device, const std::function<void()>& step, int warm
     capture_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   } catch (const std::exception& error) {
     discard();
+    // The stream of captures waits for no other, nor they for it: what a warm-up queued before it failed would write
+    // the state after the caller has restored it.
+    wait_if_possible(cuda_, device);
     throw CaptureFailure(stage, reason_of(error));
   }
 }

@@ -33,15 +33,15 @@ struct CaptureBackend {
   c10::Stream (*stream_of)(c10::Device device);  // for warm-ups and captures
 };
 
-// This process's: device::cuda() as it is at the first call.
+// This process's. The first call is after load_cuda().
 CaptureBackend capture_backend();
 
 class Capture {
  public:
   // Runs `step` warm_ups times on the stream on which it is then captured, so that libraries are set up and kernels
   // chosen; a capture itself computes nothing. A capture that runs out of memory is tried once more with what torch's
-  // allocator had cached. Waits for the card. Throws CaptureFailure; the card's streams and memory are then as before.
-  // step: queues on the current stream, from the calling thread alone.
+  // allocator had cached. Waits for the card. Throws CaptureFailure; the card's streams and memory are then as before,
+  // and nothing that `step` queued is still to run. step: queues on the current stream, from the calling thread alone.
   Capture(c10::Device device, const std::function<void()>& step, int warm_ups,
           const CaptureBackend& backend = capture_backend());
   ~Capture();  // waits for the card

@@ -124,6 +124,22 @@ TEST_CASE("on a card a capture has the memory that torch only caches, for eager 
   CHECK(kept.sum().item<float>() == 2 * 1024);
 }
 
+TEST_CASE("on a card nothing that a failed warm-up queued is still to run") {
+  const auto gpu = gpu_or_skip();
+  const auto factor = torch::ones({4096, 4096}, on(gpu));
+  auto product = torch::empty_like(factor), parameter = torch::ones({1024}, on(gpu));
+  const auto saved = parameter.clone();
+  const auto step = [&] {
+    for (int i = 0; i < 200; ++i) at::mm_out(product, factor, factor);
+    parameter.fill_(7);
+    throw std::runtime_error("after all is queued");
+  };
+  CHECK(stage_of_failure(gpu, step, 1) == "warm_up");
+  parameter.copy_(saved);
+  device::cuda().synchronize(gpu.index());
+  CHECK(torch::equal(parameter, saved));
+}
+
 TEST_CASE("on a card a failure in the warm-up is reported as such") {
   const auto gpu = gpu_or_skip();
   CHECK(stage_of_failure(gpu, [] { throw std::runtime_error("at once"); }, 1) == "warm_up");

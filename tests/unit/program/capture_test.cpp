@@ -27,6 +27,7 @@ using Calls = std::vector<std::string>;
 struct Card {
   Calls calls;
   std::uint64_t pools = 0;
+  bool fails = false;
 } g_card;
 
 void record_call(const char* name) { g_card.calls.emplace_back(name); }
@@ -34,7 +35,10 @@ void record_call(const char* name) { g_card.calls.emplace_back(name); }
 device::CudaTable fake_table() {
   g_card = {};
   device::CudaTable table = device::unavailable_cuda_table();
-  table.synchronize = [](int) { record_call("synchronize"); };
+  table.synchronize = [](int) {
+    record_call("synchronize");
+    if (g_card.fails) throw std::runtime_error("an illegal access before");
+  };
   table.empty_cache = [](int) { record_call("empty_cache"); };
   table.graph_pool = [] {
     record_call("graph_pool");
@@ -124,7 +128,8 @@ TEST_CASE("a capture that lacks memory all the same fails, and leaves nothing be
   const CaptureFailure failure = backend.failure_of(Step(2, 9));
   CHECK(failure.stage == "capture");
   CHECK_FALSE(device::out_of_memory_message(failure).empty());
-  CHECK(g_card.calls == in_order({kWarmUp, kFailedCapture, {"synchronize", "empty_cache"}, kFailedCapture}));
+  CHECK(g_card.calls ==
+        in_order({kWarmUp, kFailedCapture, {"synchronize", "empty_cache"}, kFailedCapture, {"synchronize"}}));
 }
 
 TEST_CASE("a capture that fails for another reason is not tried again") {
@@ -136,6 +141,22 @@ TEST_CASE("a capture that fails for another reason is not tried again") {
   CHECK(failure.stage == "capture");
   CHECK(calls == 2);
   CHECK(count("empty_cache") == 0);
+}
+
+TEST_CASE("after a warm-up that failed the card is waited for before the failure is reported") {
+  FakeBackend backend;
+  CHECK(backend.failure_of(Step(1, 1)).stage == "warm_up");
+  CHECK(g_card.calls == Calls{"synchronize", "step", "synchronize"});
+}
+
+TEST_CASE("a card that cannot be waited for hides no reason of a failure") {
+  FakeBackend backend;
+  const CaptureFailure failure = backend.failure_of([] {
+    g_card.fails = true;
+    throw std::runtime_error("of the step");
+  });
+  CHECK(failure.what() == std::string("of the step"));
+  CHECK(count("synchronize") == 2);
 }
 
 }  // namespace esper::test::capture_test
