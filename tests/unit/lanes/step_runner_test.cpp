@@ -147,7 +147,7 @@ TEST_CASE("a resumed run's step that waits for its program is left to the next p
     services.compile_service = &it.service;
     services.emit = it.services.emit;
     services.append_record = [&](std::string record) { records.push_back(std::move(record)); };
-    services.log.add(shape, {.step = 1, .stage = lanes::LaneStage::kRecorded});
+    services.log.add(shape, {.step = 1, .progress = {lanes::LaneStage::kComparing}});
     return std::make_unique<lanes::StepRunner>(*it.model, config, torch::kCPU, std::move(services));
   };
   const auto untouched = make_model(it.c);
