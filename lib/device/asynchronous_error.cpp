@@ -12,7 +12,7 @@ namespace {
 
 // In lower case: what cudaGetErrorString says of the errors after which a process can use the card no more (CUDA 13.0),
 // and what cuBLAS and cuDNN make of them.
-constexpr std::array<std::string_view, 16> kLateWords = {"illegal memory access",
+constexpr std::array<std::string_view, 17> kLateWords = {"illegal memory access",
                                                          "device-side assert",
                                                          "unspecified launch failure",
                                                          "uncorrectable ecc error",
@@ -25,6 +25,7 @@ constexpr std::array<std::string_view, 16> kLateWords = {"illegal memory access"
                                                          "operation not supported on global/shared address space",
                                                          "invalid program counter",
                                                          "tensor memory not completely freed",
+                                                         "mps client has been terminated",
                                                          "async error has occured in external entity",
                                                          "cublas_status_execution_failed",
                                                          "cudnn_status_execution_failed"};
