@@ -65,6 +65,10 @@ bool is_reduced(Float32Op op) {
   return precision == Float32Precision::BF16 || precision == Float32Precision::TF32;
 }
 
+// Whoever computes with the precision of products on CUDA holds it shared, whoever changes it alone.
+std::shared_mutex precision_on_cuda;
+thread_local bool changes_precision = false;
+
 }  // namespace
 
 bool uses_reduced_fp32(c10::Device device) {
@@ -77,12 +81,14 @@ bool uses_reduced_fp32(c10::Device device) {
 FullFp32::FullFp32(c10::Device device) {
   auto& context = at::globalContext();
   if (device.is_cuda()) {
+    if (!changes_precision) lock_ = std::unique_lock(precision_on_cuda);
     put_back_ = [&context, products = context.allowTF32CuBLAS(), convolutions = context.allowTF32CuDNN()] {
       context.setAllowTF32CuBLAS(products);
       context.setAllowTF32CuDNN(convolutions);
     };
     context.setAllowTF32CuBLAS(false);
     context.setAllowTF32CuDNN(false);
+    changes_precision = true;
     return;
   }
   std::vector<std::pair<Float32Op, Float32Precision>> former;
@@ -96,6 +102,13 @@ FullFp32::FullFp32(c10::Device device) {
   };
 }
 
-FullFp32::~FullFp32() { put_back_(); }
+FullFp32::~FullFp32() {
+  put_back_();
+  if (lock_.owns_lock()) changes_precision = false;
+}
+
+SteadyFp32::SteadyFp32(c10::Device device) {
+  if (device.is_cuda() && !changes_precision) lock_ = std::shared_lock(precision_on_cuda);
+}
 
 }  // namespace esper::device

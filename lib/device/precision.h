@@ -5,6 +5,8 @@
 #include <c10/core/ScalarType.h>
 
 #include <functional>
+#include <mutex>
+#include <shared_mutex>
 
 #include "config/device_config.h"
 
@@ -38,7 +40,8 @@ class AutocastScope {
 bool uses_reduced_fp32(c10::Device device);
 
 // While it lives products of float32 on that kind of device are computed in full fp32 (torch's "ieee"), in all threads
-// of the process. What a CUDA graph has captured stays as it is.
+// of the process. What a CUDA graph has captured stays as it is. On CUDA it waits for other threads' FullFp32 and
+// SteadyFp32; scopes nest.
 class FullFp32 {
  public:
   explicit FullFp32(c10::Device device);
@@ -47,7 +50,21 @@ class FullFp32 {
   FullFp32& operator=(const FullFp32&) = delete;
 
  private:
+  std::unique_lock<std::shared_mutex> lock_;
   std::function<void()> put_back_;
+};
+
+// While it lives no other thread's FullFp32 begins or ends on CUDA: for products that are computed beside the training
+// thread, and for torch's own look at the setting, which throws while it changes. Waits for a FullFp32 that has begun;
+// its thread begins none meanwhile. Nothing on the CPU.
+class SteadyFp32 {
+ public:
+  explicit SteadyFp32(c10::Device device);
+  SteadyFp32(const SteadyFp32&) = delete;
+  SteadyFp32& operator=(const SteadyFp32&) = delete;
+
+ private:
+  std::shared_lock<std::shared_mutex> lock_;
 };
 
 }  // namespace esper::device

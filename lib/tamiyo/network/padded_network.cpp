@@ -28,6 +28,7 @@ PaddedNetwork::PaddedNetwork(const FoldedWeights& weights, const Caps& caps)
 }
 
 void PaddedNetwork::forward() {
+  const device::SteadyFp32 steady(weights_.device());
   const device::AutocastScope autocast(weights_.device().type(), weights_.autocast);
   forward_();
   if (!stream_) return;

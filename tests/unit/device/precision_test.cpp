@@ -1,6 +1,9 @@
 #include "device/precision.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <future>
+#include <optional>
 
 #include "support/models/reduced_fp32.h"
 
@@ -84,6 +87,78 @@ TEST_CASE("products of float32 are in full fp32 inside the scope, and as before 
     if (test::ReducedFp32::has_units()) CHECK(corner() != full);
   }
   CHECK_FALSE(uses_reduced_fp32(cpu));
+}
+
+// As device.tf32 sets it. The settings are there without a card, too.
+class Tf32 {
+ public:
+  Tf32() { set(true, true); }
+  ~Tf32() { set(products_, convolutions_); }
+  Tf32(const Tf32&) = delete;
+  Tf32& operator=(const Tf32&) = delete;
+
+ private:
+  void set(bool products, bool convolutions) {
+    context_.setAllowTF32CuBLAS(products);
+    context_.setAllowTF32CuDNN(convolutions);
+  }
+  at::Context& context_ = at::globalContext();
+  const bool products_ = context_.allowTF32CuBLAS(), convolutions_ = context_.allowTF32CuDNN();
+};
+
+const c10::Device kCard(c10::DeviceType::CUDA, 0);
+constexpr auto kMoment = std::chrono::milliseconds(50);
+
+template <typename T>
+bool is_ready_in_a_moment(const std::future<T>& future) {
+  return future.wait_for(kMoment) == std::future_status::ready;
+}
+
+TEST_CASE("the precision of products on a card does not change while another thread computes with it") {
+  const Tf32 tf32;
+  std::optional<SteadyFp32> steady(std::in_place, kCard);
+  const auto full = std::async(std::launch::async, [] {
+    const FullFp32 scope(kCard);
+    return !uses_reduced_fp32(kCard);
+  });
+  CHECK_FALSE(is_ready_in_a_moment(full));
+  CHECK(uses_reduced_fp32(kCard));
+  steady.reset();
+  full.wait();
+  CHECK(uses_reduced_fp32(kCard));
+}
+
+TEST_CASE("a thread that computes on a card waits for the end of another one's full fp32") {
+  const Tf32 tf32;
+  std::optional<FullFp32> full(std::in_place, kCard);
+  auto reduced = std::async(std::launch::async, [] {
+    const SteadyFp32 steady(kCard);
+    return uses_reduced_fp32(kCard);
+  });
+  CHECK_FALSE(is_ready_in_a_moment(reduced));
+  full.reset();
+  CHECK(reduced.get());
+}
+
+TEST_CASE("scopes of full fp32 on a card nest, and their thread computes in them") {
+  const Tf32 tf32;
+  {
+    const FullFp32 outer(kCard);
+    {
+      const FullFp32 inner(kCard);
+      const SteadyFp32 steady(kCard);
+      CHECK_FALSE(uses_reduced_fp32(kCard));
+    }
+    CHECK_FALSE(uses_reduced_fp32(kCard));
+  }
+  CHECK(uses_reduced_fp32(kCard));
+  const SteadyFp32 free(kCard);
+}
+
+TEST_CASE("on the CPU nothing is waited for") {
+  const SteadyFp32 steady{c10::Device(kCpu)};
+  auto full = std::async(std::launch::async, [] { const FullFp32 scope(kCard); });
+  full.get();
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 // The policy network on a card. Each test is skipped, and says so, where there is none.
-#include <catch2/catch_test_macros.hpp>
+#include <ATen/Context.h>
 
+#include <catch2/catch_test_macros.hpp>
+#include <thread>
+
+#include "device/precision.h"
 #include "outputs.h"
 #include "support/gpu.h"
 #include "tamiyo/network/agreement.h"
@@ -50,6 +54,25 @@ TEST_CASE("on a card the network decides under autocast as in fp32") {
   INFO(found.same << " of " << found.graphs << ", numbers differ by up to " << found.largest_difference);
   CHECK(agree(found));
   CHECK(found.largest_difference > 1e-4F);
+}
+
+TEST_CASE("on a card the network answers alike while another thread computes in full fp32 by turns") {
+  const auto device = test::gpu_or_skip();
+  auto& context = at::globalContext();
+  const bool former = context.allowTF32CuBLAS();
+  context.setAllowTF32CuBLAS(true);
+  {
+    PolicyNetwork network(weights_on(device));
+    const HeteroGraph graph = random_graph(kGraphShapes[1], 1);
+    const auto expected = network.run(graph).value();
+    const std::jthread other([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) const device::FullFp32 full(device);
+    });
+    for (int i = 0; i < 100; ++i) {
+      CHECK(test::largest_output_difference(network.run(graph).value(), expected) < 1e-6);
+    }
+  }
+  context.setAllowTF32CuBLAS(former);
 }
 
 }  // namespace esper::test::policy_network_gpu_test
