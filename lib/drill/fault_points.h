@@ -12,6 +12,7 @@ inline constexpr std::array kFaultPoints = std::to_array<std::string_view>({
     "data.batch",
     "data.hangs",
     "device.allocation",
+    "device.late_error",
     "device.pinned_memory",
     "lanes.capture",
     "lanes.compiled_step",

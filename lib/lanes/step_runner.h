@@ -7,6 +7,8 @@
 // The states are in shape/shape_state.h; docs/lanes.md describes them in full.
 
 #include <cstdint>
+#include <exception>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -53,6 +55,10 @@ class StepRunner {
   bool ran_compiled() const { return !executor_.tally().key.empty(); }
   // The same of some step since record_epoch().
   bool epoch_ran_compiled() const { return executor_.tally().epoch_compiled_steps > 0; }
+
+  // Of an error that came between two steps: the one to end the run with, which says how it goes on, if CUDA reports
+  // such an error late and a compiled program ran since record_epoch(). Else nothing.
+  std::optional<base::Error> late_failure(const std::exception& error) { return executor_.late_failure(error); }
 
   // True if nothing is left to try or to wait for, for the shapes seen so far.
   bool settled() const;

@@ -155,6 +155,7 @@ RunOutcome EpochLoop::run_or_save() {
     return run_to_the_end();
   } catch (const std::exception& error) {
     if (!leaves_good_state(error)) safety_.save_good_state();
+    if (const auto late = trainer_.late_failure(error)) throw *late;
     throw;
   } catch (...) {
     safety_.save_good_state();

@@ -30,6 +30,8 @@ class EpochTrainer {
   // Trains from the run's cursor until before `step`, of the same epoch, saves nothing and records no lanes: the run
   // does not go on from there. False if a signal or a step that goes wrong comes before it.
   bool train_up_to(std::int64_t step);
+  // As StepRunner has it.
+  std::optional<base::Error> late_failure(const std::exception& error) { return runner_.late_failure(error); }
   // For the black box; before the epoch is counted.
   void record_epoch_end(const step::StepMetrics& metrics, const TrainedEpoch& trained) {
     step_.record_epoch_end(metrics, trained);

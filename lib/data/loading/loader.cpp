@@ -1,5 +1,7 @@
 #include "data/loading/loader.h"
 
+#include <c10/util/Exception.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -46,6 +48,7 @@ std::string Loader::pinned_refusal() const {
 
 std::optional<Batch> Loader::next() {
   if (base::fault::hit("data.batch")) throw base::Error(base::ExitCode::kData, "fault point data.batch");
+  TORCH_CHECK(!base::fault::hit("device.late_error"), "CUDA error: an illegal memory access was encountered");
   if (auto* resident = std::get_if<ResidentLoader>(&source_)) return resident->next();
   return std::get<ThreadedLoader>(source_).next();
 }

@@ -2,6 +2,7 @@
 
 #include <exception>
 
+#include "device/asynchronous_error.h"
 #include "device/cuda_table.h"
 #include "device/out_of_memory.h"
 #include "lanes/lane/failure_text.h"
@@ -29,6 +30,14 @@ void LaneExecutor::run_in(const Lane& lane, Batch microbatches) {
 void LaneExecutor::run_incumbent(const std::optional<Lane>& incumbent, Batch microbatches) {
   if (incumbent) return run_in(*incumbent, microbatches);
   run_eager(microbatches);
+}
+
+std::optional<base::Error> LaneExecutor::late_failure(const std::exception& error) {
+  if (tally_.epoch_compiled_steps == 0 || tally_.last_compiled_key.empty()) return std::nullopt;
+  if (dynamic_cast<const base::Error*>(&error) != nullptr) return std::nullopt;
+  const std::string reason = describe(error);
+  if (!device::is_asynchronous_error(reason)) return std::nullopt;
+  return failures_.late_failure(tally_.last_compiled_key, reason);
 }
 
 base::Duration LaneExecutor::time(const std::function<void()>& step) const {

@@ -1,6 +1,7 @@
 #pragma once
 // Runs steps in lanes, and counts them. Training thread.
 
+#include <exception>
 #include <functional>
 #include <optional>
 #include <span>
@@ -24,6 +25,9 @@ class LaneExecutor {
   void run_incumbent(const std::optional<Lane>& incumbent, std::span<const step::Microbatch> microbatches);
   // Of a compiled program in whose comparison an error came that CUDA reports late.
   base::Error failed_step(const Lane& lane, const std::string& reason) { return failures_.failed_step(lane, reason); }
+  // The same of an error that came between two steps, if compiled programs ran since begin_epoch() and CUDA reports
+  // such an error late; nothing of other errors, and of one that failed_step() returned.
+  std::optional<base::Error> late_failure(const std::exception& error);
   // The time that `step` takes alone, on a GPU too, where what was queued before is waited for.
   base::Duration time(const std::function<void()>& step) const;
 

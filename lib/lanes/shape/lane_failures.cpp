@@ -30,6 +30,9 @@ std::string with_place(const Rejection& rejection) {
   return text;
 }
 
+constexpr std::string_view kPackageStays =
+    "; the package stays: CUDA reports such an error late, and earlier work may be its cause";
+
 // How a run goes on whose step failed in a compiled program. entry: the file of its package, if the cache still has it.
 std::string remedy_for(const std::optional<std::string>& entry) {
   constexpr std::string_view kResume = "To go on from the newest checkpoint: esper train --resume RUN";
@@ -55,7 +58,7 @@ base::Error LaneFailures::failed_step(const Lane& lane, const std::string& reaso
   program::PackageCache& cache = services_.compile_service->cache();
   const bool may_be_good = device::is_asynchronous_error(reason);
   std::string what = "step failed";
-  if (may_be_good) what += "; the package stays: CUDA reports such an error late, and earlier work may be its cause";
+  if (may_be_good) what += kPackageStays;
   services_.emit(event("tolaria.compile_runtime_fallback"_event, Level::kError, {{"error", what}, {"reason", reason}}));
   if (!may_be_good) ++figures_.quarantined;
   const bool is_away =
@@ -63,6 +66,17 @@ base::Error LaneFailures::failed_step(const Lane& lane, const std::string& reaso
   const auto entry = is_away ? std::nullopt : std::optional(cache.entry_path(lane.key()));
   return {base::ExitCode::kBug,
           fmt::format("a step of the compiled program {} failed: {}\n{}", lane.key(), reason, remedy_for(entry))};
+}
+
+base::Error LaneFailures::late_failure(const std::string& key, const std::string& reason) {
+  const std::string what = fmt::format("the GPU failed{}", kPackageStays);
+  services_.emit(event("tolaria.compile_runtime_fallback"_event, Level::kError, {{"error", what}, {"reason", reason}}));
+  const std::string entry = services_.compile_service->cache().entry_path(key);
+  return {
+      base::ExitCode::kBug,
+      fmt::format("the GPU failed: {}\nThe compiled program {} ran in this epoch: CUDA reports such an error late, and "
+                  "that program or other work may be its cause. {}",
+                  reason, key, remedy_for(entry))};
 }
 
 void LaneFailures::reject(config::Lane kind, const std::string& key, const Rejection& rejection) {

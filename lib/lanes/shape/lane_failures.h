@@ -34,6 +34,8 @@ class LaneFailures {
   // A compiled lane threw during a training step, and not for a lack of memory: reported. Returns the error that ends
   // the run, with the ways out.
   base::Error failed_step(const Lane& lane, const std::string& reason);
+  // The same where an error that CUDA reports late came outside of compiled steps. key: of a program that ran before.
+  base::Error late_failure(const std::string& key, const std::string& reason);
   // Nothing can be compiled. Reported once per run; training continues in the other lanes.
   void report_no_compiler(const std::string& kind, const std::string& reason);
   void report_no_compiler();  // there is no compiler

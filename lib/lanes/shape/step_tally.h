@@ -11,8 +11,9 @@ namespace esper::lanes {
 
 struct StepTally {
   std::int64_t epoch_steps = 0, epoch_compiled_steps = 0;
-  std::uint64_t bits = 0;  // Lane::bits() of the last step
-  std::string key{};       // of the compiled program that ran it, or empty
+  std::uint64_t bits = 0;           // Lane::bits() of the last step
+  std::string key{};                // of the compiled program that ran it, or empty
+  std::string last_compiled_key{};  // of the last step that one ran
 
   void count(LaneFigures& figures, config::Lane kind) {
     figures.in_use = kind;
@@ -31,6 +32,7 @@ struct StepTally {
     if (bits == lane.bits()) return;
     bits = lane.bits();
     key = lane.key();
+    if (!key.empty()) last_compiled_key = key;
   }
 };
 

@@ -228,4 +228,34 @@ TEST_CASE("a lane under test when the run goes back is withheld") {
   CHECK_FALSE(shape.withheld);
 }
 
+TEST_CASE(
+    "an error that CUDA reports late between two steps has the ways out once a compiled program ran in the epoch") {
+  CompiledRun it;
+  const std::string late = "CUDA error: an illegal memory access was encountered";
+  const auto text_of = [&](const auto& error) {
+    const auto failure = it.executor.late_failure(error);
+    if (!failure) return std::string();
+    CHECK(failure->code() == base::ExitCode::kBug);
+    return std::string(failure->what());
+  };
+  const std::runtime_error error(late);
+  it.executor.run_in(lanes::Lane(Lane::kReplay, [](auto) {}), {});
+  CHECK(text_of(error).empty());
+  it.run([] {});
+  it.executor.run_in(lanes::Lane(Lane::kReplay, [](auto) {}), {});
+  const std::string text = text_of(error);
+  CHECK_THAT(text,
+             ContainsSubstring("the GPU failed: " + late + "\nThe compiled program " + it.key + " ran in this epoch"));
+  CHECK_THAT(text, ContainsSubstring("esper train --resume RUN"));
+  CHECK_THAT(text, ContainsSubstring("delete the package " + it.service.cache().entry_path(it.key)));
+  CHECK_THAT(text, ContainsSubstring("--set step.lane=replay"));
+  CHECK(it.is_in_cache());
+  CHECK(it.figures.quarantined == 0);
+  CHECK(it.reported("tolaria.compile_runtime_fallback", "reason") == Texts{late});
+  CHECK(text_of(std::runtime_error("an index is out of range")).empty());
+  CHECK(text_of(base::Error(base::ExitCode::kBug, late)).empty());  // of a step: it has the ways out
+  it.executor.begin_epoch();
+  CHECK(text_of(error).empty());
+}
+
 }  // namespace esper::test::shape_machine_test
