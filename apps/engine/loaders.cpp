@@ -73,7 +73,8 @@ LoaderPointer make_loader(const data::Dataset& dataset, const TrainingSetup& set
 }
 
 // Nothing where a signal asks for a stop, or the forward has no memory: then the run will say so in a better place.
-std::optional<data::SourceTimes> times_of(const TrainingSetup& setup, data::Loader& resident, data::Loader& copied) {
+std::optional<data::SourceTimes> times_of(const TrainingSetup& setup, data::Loader& resident, data::Loader& copied,
+                                          data::Beside beside) {
   base::Ledger ledger;
   const auto forward = [&](const torch::Tensor& inputs) {
     const c10::InferenceMode inference;
@@ -85,7 +86,8 @@ std::optional<data::SourceTimes> times_of(const TrainingSetup& setup, data::Load
   };
   tolaria::SourceTimer of_resident = timer_of(resident, 0), of_copied = timer_of(copied, setup.config.data.prefetch);
   try {
-    return data::time_sources([&] { return of_resident.round(); }, [&] { return of_copied.round(); }, base::Clock());
+    return data::time_sources([&] { return of_resident.round(beside); }, [&] { return of_copied.round(beside); },
+                              base::Clock());
   } catch (const std::exception& error) {
     if (device::out_of_memory_message(error).empty()) throw;
     return std::nullopt;
@@ -100,10 +102,10 @@ struct ChosenLoader {
 ChosenLoader measured_loader(const TrainingSetup& setup) {
   LoaderPointer resident, copied;
   const auto open = [&](Source source) { return make_loader(setup.data.train, setup, source, Order::kShuffled); };
-  const auto measure = [&]() -> std::optional<data::SourceTimes> {
-    resident = open(Source::kResident);
-    copied = open(Source::kThreads);
-    return times_of(setup, *resident, *copied);
+  const auto measure = [&](data::Beside beside) {
+    if (!resident) resident = open(Source::kResident);
+    if (!copied) copied = open(Source::kThreads);
+    return times_of(setup, *resident, *copied, beside);
   };
   auto [source, reason] = data::choose_source(facts_of(setup), measure);
   LoaderPointer& chosen = source == Source::kResident ? resident : copied;

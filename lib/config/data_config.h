@@ -193,7 +193,8 @@ struct DataConfig {
         field("gpu_prefetch", &C::gpu_prefetch, "copy the next batch to the device during the step (CUDA only)"),
         field("gpu_dataset", &C::gpu_dataset,
               "keep the data set on the device and build batches there; auto: on CUDA, if it needs less than a quarter "
-              "of the free memory and, in a run long enough to measure it, is no slower than copies of the batches")};
+              "of the free memory and, in a run long enough to measure it, copies of the batches are not a tenth "
+              "faster")};
   }
   void validate(Findings& out) const;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Which source the batches of a run come from where data.gpu_dataset leaves that to the run: both are measured, and the
-// faster one is taken. Both give the same bits (loader.h), so the choice changes no result.
+// Which source the batches of a run come from where data.gpu_dataset leaves that to the run: both are measured, and
+// copies are taken where they are clearly faster. Both give the same bits (loader.h), so the choice changes no result.
 
 #include <cstdint>
 #include <functional>
@@ -18,7 +18,11 @@ struct SourceFacts {
   std::int64_t batches = 0;         // that the run trains on
 };
 
-// Microseconds of a batch with the forward beside which it is drawn and copied.
+// What batches are timed with: nothing, or each with the network's forward, beside which the next one is drawn and
+// copied.
+enum class Beside { kNothing, kForward };
+
+// Microseconds of a batch from either source.
 struct SourceTimes {
   double resident_us = 0, copied_us = 0;
 };
@@ -32,11 +36,16 @@ struct SourceChoice {
 // what the step keeps.
 bool fits(const SourceFacts& facts);
 
-// Threads where the data set does not fit or they were measured to be faster, else resident. `measure` is asked only
-// where it fits and the run is long enough to repay it, and gives nothing where it had to stop.
-SourceChoice choose_source(const SourceFacts& facts, const std::function<std::optional<SourceTimes>()>& measure);
+// Threads where the data set does not fit, or where they save a tenth of a batch's time or more both alone and beside
+// the forward; else resident. Alone, since this forward, which its launches bind, can take longer than a whole step in
+// a graph: copies that it hides might bind the run. Beside the forward, since threads need the processor, too.
+// `measure` is asked only where the set fits and the run is long enough to repay it, for the second figures only where
+// the first speak for threads, and gives nothing where it had to stop.
+using MeasureSources = std::function<std::optional<SourceTimes>(Beside beside)>;
+SourceChoice choose_source(const SourceFacts& facts, const MeasureSources& measure);
 
-// Has some batches drawn and computed, and gives the microseconds of one; nothing where a signal asks for a stop.
+// Has some batches drawn, and computed where a forward is beside them, and gives the microseconds of one; nothing where
+// a signal asks for a stop.
 using BatchTimer = std::function<std::optional<double>()>;
 
 // The medians of a few rounds in which both are timed, at least one. Before them each has one that does not count: the

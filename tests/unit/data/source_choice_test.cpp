@@ -6,19 +6,20 @@
 #include <catch2/catch_test_macros.hpp>
 #include <deque>
 #include <memory>
+#include <string>
 
 namespace esper::data::source_choice_test {
 namespace {
 
 constexpr SourceFacts kLongRun{.resident_bytes = 184 << 20, .free_bytes = std::int64_t{80} << 30, .batches = 100'000};
 
-std::optional<SourceTimes> not_asked() {
+std::optional<SourceTimes> not_asked(Beside) {
   FAIL("nothing is to be measured");
   return {};
 }
 
-SourceChoice choice_for(double resident_us, double copied_us) {
-  return choose_source(kLongRun, [&] { return SourceTimes{resident_us, copied_us}; });
+SourceChoice choice_for(SourceTimes alone, SourceTimes beside_forward) {
+  return choose_source(kLongRun, [&](Beside beside) { return beside == Beside::kNothing ? alone : beside_forward; });
 }
 
 // A timer that gives these values, one a call, and takes so long for each.
@@ -34,16 +35,33 @@ BatchTimer timer(std::deque<double> values, std::shared_ptr<base::ManualTime> ti
 
 }  // namespace
 
-TEST_CASE("the faster source is taken, the device where both are alike, and the figures are the reason") {
-  const auto resident = choice_for(41, 180), copied = choice_for(200, 90.4);
-  CHECK(resident.source == Source::kResident);
-  CHECK(resident.reason ==
-        "data on the device: 41 us a batch and its forward, copied: 180 us; the data set takes 184 MiB of 80.0 GiB "
-        "that are "
-        "free");
+TEST_CASE("copies are taken where they are faster alone and beside the forward, and the figures are the reason") {
+  const auto copied = choice_for({200, 90.4}, {700, 510});
   CHECK(copied.source == Source::kThreads);
-  CHECK(copied.reason.starts_with("data on the device: 200 us a batch and its forward, copied: 90 us; "));
-  CHECK(choice_for(50, 50).source == Source::kResident);
+  CHECK(copied.reason ==
+        "a batch from the data on the device takes 200 us, a copied one 90 us; with a forward beside it 700 us, "
+        "copied 510 us; the data set takes 184 MiB of 80.0 GiB that are free");
+  const auto resident = choice_for({200, 90.4}, {700, 710});
+  CHECK(resident.source == Source::kResident);
+  CHECK(resident.reason.find("copied 710 us, which does not save a tenth; the data set takes") != std::string::npos);
+}
+
+TEST_CASE("copies that only a slow forward hides are not taken, and nothing is measured beside it") {
+  const auto choice = choose_source(kLongRun, [](Beside beside) {
+    CHECK(beside == Beside::kNothing);
+    return SourceTimes{108, 348};
+  });
+  CHECK(choice.source == Source::kResident);
+  CHECK(choice.reason ==
+        "a batch from the data on the device takes 108 us, a copied one 348 us, which does not save a tenth; the data "
+        "set takes 184 MiB of 80.0 GiB that are free");
+}
+
+TEST_CASE("where both are alike within the measurement's noise the data set is on the device") {
+  CHECK(choice_for({50, 50}, {500, 100}).source == Source::kResident);
+  CHECK(choice_for({50, 46}, {500, 100}).source == Source::kResident);
+  CHECK(choice_for({50, 20}, {500, 455}).source == Source::kResident);
+  CHECK(choice_for({50, 44}, {500, 445}).source == Source::kThreads);
 }
 
 TEST_CASE("a data set that takes a quarter of the free memory is not measured, and is copied") {
@@ -66,9 +84,12 @@ TEST_CASE("a run of few batches measures nothing") {
 }
 
 TEST_CASE("a measurement that had to stop leaves the data set on the device") {
-  const auto choice = choose_source(kLongRun, [] { return std::optional<SourceTimes>(); });
-  CHECK(choice.source == Source::kResident);
-  CHECK(choice.reason.starts_with("the measurement of the ways was stopped"));
+  for (const Beside stops : {Beside::kNothing, Beside::kForward}) {
+    const auto choice = choose_source(
+        kLongRun, [&](Beside beside) { return beside == stops ? std::nullopt : std::optional(SourceTimes{200, 90}); });
+    CHECK(choice.source == Source::kResident);
+    CHECK(choice.reason.starts_with("the measurement of the ways was stopped"));
+  }
 }
 
 TEST_CASE("the figures are medians of the rounds after the first") {

@@ -8,7 +8,7 @@
 
 namespace esper::test::source_timer_gpu_test {
 
-TEST_CASE("both sources can be timed on a card beside a forward, and begin again with their batches") {
+TEST_CASE("both sources can be timed on a card, alone and beside a forward, and begin again with their batches") {
   const auto gpu = gpu_or_skip();
   data::Dataset set;
   set.shape = leyline::features_shape(16, 4);
@@ -32,11 +32,13 @@ TEST_CASE("both sources can be timed on a card beside a forward, and begin again
     const config::DataConfig config;
     tolaria::SourceTimer of_resident(resident, gpu, config, ledger, forward, 0);
     tolaria::SourceTimer of_threads(threaded, gpu, config, ledger, forward, config.prefetch);
-    const auto times =
-        data::time_sources([&] { return of_resident.round(); }, [&] { return of_threads.round(); }, base::Clock());
-    REQUIRE(times);
-    CHECK(times->resident_us > 0);
-    CHECK(times->copied_us > 0);
+    for (const auto beside : {data::Beside::kNothing, data::Beside::kForward}) {
+      const auto times = data::time_sources([&] { return of_resident.round(beside); },
+                                            [&] { return of_threads.round(beside); }, base::Clock());
+      REQUIRE(times);
+      CHECK(times->resident_us > 0);
+      CHECK(times->copied_us > 0);
+    }
   }
   for (auto* each : {&threaded, &resident}) each->seek(0, 0);
   CHECK(torch::equal(threaded.next()->inputs, resident.next()->inputs.cpu()));

@@ -6,6 +6,7 @@
 
 namespace esper::test::source_timer_test {
 
+using data::Beside;
 using tolaria::SourceTimer;
 
 TEST_CASE("a round draws ten batches and those that lie ready, in their order, over the ends of epochs") {
@@ -15,7 +16,7 @@ TEST_CASE("a round draws ten batches and those that lie ready, in their order, o
   SourceTimer timer(
       *it.train_data, torch::kCPU, it.facts.config.data, it.ledger,
       [&](const torch::Tensor& inputs) { seen.push_back(inputs.clone()); }, 2);
-  const auto us = timer.round();
+  const auto us = timer.round(Beside::kForward);
   REQUIRE(us);
   CHECK(*us > 0);
   REQUIRE(seen.size() >= 3);  // fewer than 12 on a machine that is very slow
@@ -37,7 +38,18 @@ TEST_CASE("a round's time is that of the forwards, too") {
   SourceTimer timer(
       *it.train_data, torch::kCPU, it.facts.config.data, it.ledger,
       [&](const torch::Tensor&) { clock.sleep(kForward); }, 0);
-  CHECK(timer.round().value() >= 5000);
+  CHECK(timer.round(Beside::kForward).value() >= 5000);
+}
+
+TEST_CASE("a round of batches alone computes no forward") {
+  SmallRun it;
+  int forwards = 0;
+  SourceTimer timer(
+      *it.train_data, torch::kCPU, it.facts.config.data, it.ledger, [&](const torch::Tensor&) { ++forwards; }, 2);
+  CHECK(timer.round(Beside::kNothing).value() > 0);
+  CHECK(forwards == 0);
+  CHECK(timer.round(Beside::kForward).value() > 0);
+  CHECK(forwards >= 2);
 }
 
 }  // namespace esper::test::source_timer_test
