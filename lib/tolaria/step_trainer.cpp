@@ -42,7 +42,8 @@ StepTrainer::StepTrainer(Run& run, lanes::StepRunner& runner)
       runner_(runner),
       setup_(run.facts, run.model),
       watch_(run.facts, run.model, run.progress, run.outbox),
-      recorder_(run.facts, run.progress, run.model.state, run.records.black_box) {}
+      recorder_(run.facts, run.progress, run.model.state, run.records.black_box),
+      queued_(queued_steps(run.facts.device)) {}
 
 void StepTrainer::begin_epoch() {
   setup_.follow_network();
@@ -84,6 +85,7 @@ StepTrainer::Result StepTrainer::run_step(const std::vector<Microbatch>& microba
   if (watched) watch.record_step_time(clock.now() - begin);
   if (times != nullptr) times->push_back({begin, clock.now()});
   recorder_.end(microbatches, run_.facts.learning_rate(step) * rate_factor, {runner_.figures().in_use, runner_.bits()});
+  queued_.add();
   auto failure = watch_.look_at(step, used);
   if (failure) failure->ran_compiled = runner_.ran_compiled();
   if (failure && bundles != nullptr) bundles->keep(*failure, used, runner_.figures().in_use);

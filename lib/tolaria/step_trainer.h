@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "device/queued_work.h"
 #include "lanes/step_runner.h"
 #include "tolaria/run/run.h"
 #include "tolaria/run/step_setup.h"
@@ -35,7 +36,7 @@ class StepTrainer {
     std::optional<TrainingFailure> failure = {};
     bool is_stopped = false;  // by a signal, before the step
   };
-  // The step at the run's cursor.
+  // The step at the run's cursor. On a card it is only queued; waits where too many are.
   Result train(const std::vector<step::Microbatch>& microbatches);
   // Instead, if it is not trained.
   void pass_over(const std::vector<step::Microbatch>& microbatches) { recorder_.pass_over(microbatches); }
@@ -58,6 +59,7 @@ class StepTrainer {
   StepSetup setup_;
   StepWatch watch_;
   StepRecorder recorder_;
+  device::QueuedWork queued_;
 };
 
 }  // namespace esper::tolaria

@@ -1,14 +1,12 @@
 #include "tolaria/evaluation/validation_pass.h"
 
-#include <c10/core/Event.h>
 #include <torch/types.h>
 
 #include <array>
-#include <deque>
 #include <memory>
 
 #include "base/interrupt.h"
-#include "device/cuda_table.h"
+#include "device/queued_work.h"
 #include "device/staging.h"
 #include "kasmina/network/network_stacked.h"
 
@@ -25,29 +23,14 @@ bool signalled() { return Interrupt::requested() != 0; }
 // How far the host may be ahead of a card, in batches, each of which takes memory there.
 constexpr std::size_t kMostAhead = 4;
 
-// Of the batches so far; waits until no more than kMostAhead are left to be evaluated.
-class QueuedBatches {
- public:
-  void add(torch::Device device) {
-    events_.emplace_back(device.type());
-    events_.back().record(device::current_stream(device));
-    if (events_.size() <= kMostAhead) return;
-    events_.front().synchronize();
-    events_.pop_front();
-  }
-
- private:
-  std::deque<c10::Event> events_;
-};
-
 // From the beginning of the data, on the device. The host only queues: the copy of a batch runs beside the forwards of
 // those before.
 NextBatch batches_of(data::Loader& loader, torch::Device device) {
   loader.seek(0, 0);
   const auto staging = std::make_shared<device::Staging>(device, device::Staging::Stream::kSide);
-  const auto queued = std::make_shared<QueuedBatches>();
+  const auto queued = std::make_shared<device::QueuedWork>(kMostAhead, base::Duration{}, device);
   return [&loader, device, staging, queued]() -> std::optional<Microbatch> {
-    if (device.is_cuda()) queued->add(device);
+    queued->add();  // the batch before
     const auto batch = loader.next();
     if (!batch) return std::nullopt;
     if (batch->inputs.device() == device) return Microbatch{batch->inputs, batch->targets};

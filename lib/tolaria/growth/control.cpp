@@ -48,7 +48,8 @@ class ControlTrainer {
         forward_(step::training_forward(evaluation.model.network)),
         steps_(steps),
         batches_(evaluation.train, evaluation.facts.device, evaluation.facts.config.step.accumulation, LookAhead::kNone,
-                 unaccounted_) {
+                 unaccounted_),
+        queued_(queued_steps(evaluation.facts.device)) {
     setup_.follow_network();
   }
 
@@ -63,6 +64,7 @@ class ControlTrainer {
       setup_.prepare(step, start_.safety.rate_factor(step), used);
       ++steps_;
       step::train_step(model.state, model.settings, used, forward_);
+      queued_.add();
       if (base::Interrupt::requested() != 0) return false;
     }
     return base::Interrupt::requested() == 0;
@@ -83,6 +85,7 @@ class ControlTrainer {
   std::int64_t& steps_;
   base::Ledger unaccounted_;  // waiting for batches is the control's time, too
   BatchSource batches_;
+  device::QueuedWork queued_;
 };
 
 SeedControl control_of(const std::vector<SampleFigures>& epochs, const kasmina::Network& network) {

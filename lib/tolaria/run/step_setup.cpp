@@ -2,6 +2,8 @@
 
 #include <torch/types.h>
 
+#include <chrono>
+
 #include "step/probe.h"
 
 namespace esper::tolaria {
@@ -33,5 +35,7 @@ std::map<std::string, double> StepSetup::learning_rates(std::int64_t step, doubl
     rates[groups_[i].id] = facts_.learning_rate(step) * rate_factor * scales_[i];
   return rates;
 }
+
+device::QueuedWork queued_steps(torch::Device device) { return {8, std::chrono::milliseconds(50), device}; }
 
 }  // namespace esper::tolaria

@@ -1,12 +1,14 @@
 #pragma once
-// What precedes a training step, whoever runs it: the learning rates, of the run's schedule and of each parameter group
-// where growth.seed_schedule gives seeds their own, and the attribution if it is probed. Training thread.
+// What surrounds a training step, whoever runs it: before it the learning rates, of the run's schedule and of each
+// parameter group where growth.seed_schedule gives seeds their own, and the attribution if it is probed; after it how
+// far the host may be ahead of a card. Training thread.
 
 #include <map>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "device/queued_work.h"
 #include "step/model.h"
 #include "step/seed_rates.h"
 #include "tolaria/state/run_facts.h"
@@ -33,5 +35,9 @@ class StepSetup {
   std::vector<kasmina::ParameterGroup> groups_;  // empty while all groups have the run's rate
   std::vector<double> scales_;                   // of the groups, for the last step
 };
+
+// Bounds how many steps wait on a card: 8, or 50 ms of shorter ones. Their batches take memory there, and a signal, a
+// save and a look at the steps wait for all of them.
+device::QueuedWork queued_steps(torch::Device device);
 
 }  // namespace esper::tolaria

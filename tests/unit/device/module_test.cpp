@@ -1,10 +1,14 @@
 #include <ATen/Context.h>
+#include <c10/core/Event.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <vector>
 
 #include "base/error.h"
 #include "device/facts.h"
 #include "device/precision.h"
+#include "device/queued_work.h"
 #include "device/rng.h"
 #include "device/select.h"
 #include "device/settings.h"
@@ -88,6 +92,22 @@ TEST_CASE("staged copies arrive whole, many at once and with the pinned source d
     CHECK(times.wait_ms >= 0);
     CHECK(staging.take_times().copy_ms == 0);
   }
+}
+
+TEST_CASE("the host waits where it is too far ahead of the card") {
+  const auto a = torch::rand({2048, 2048}, torch::TensorOptions().device(gpu()));
+  for (const base::Duration span : {base::Duration(0), base::Duration(std::chrono::milliseconds(1))}) {
+    QueuedWork queued(2, span, gpu());
+    std::vector<c10::Event> done;
+    for (std::size_t i = 0; i < 64; ++i) {
+      for (int product = 0; product < 8; ++product) torch::matmul(a, a);
+      done.emplace_back(c10::DeviceType::CUDA);
+      done.back().record(current_stream(gpu()));
+      queued.add();
+      if (span == base::Duration(0) && i >= 2) CHECK(done[i - 2].query());
+    }
+  }
+  cuda().synchronize(0);
 }
 
 TEST_CASE("the side stream is not the stream that computes") {
