@@ -28,6 +28,7 @@ inline constexpr std::array kFaultPoints = std::to_array<std::string_view>({
     "tamiyo.late",
     "tamiyo.process_killed",
     "tolaria.nan_input",
+    "tolaria.rollback_fails",
     "tolaria.rollback_slow",
     "tolaria.setting_accepted",
     "tolaria.setting_recorded",

@@ -13,7 +13,6 @@
 #include "config/entries/slot_classes.h"
 #include "config/facts/exported_host.h"
 #include "device/out_of_memory.h"
-#include "device/rng.h"
 #include "step/batch_statistics.h"
 #include "step/copied_moments.h"
 
@@ -27,14 +26,6 @@ constexpr char kCudaRng[] = "rng.cuda";
 
 void append(std::vector<NamedTensor>& to, const std::vector<NamedTensor>& from) {
   to.insert(to.end(), from.begin(), from.end());
-}
-
-std::vector<NamedTensor> model_tensors(const Model& model) {
-  std::vector<NamedTensor> tensors;
-  append(tensors, model.network.buffers());
-  append(tensors, model.network.scalars());
-  append(tensors, named_tensors(model.state));
-  return tensors;
 }
 
 std::string describe(const torch::Tensor& tensor) {
@@ -151,11 +142,23 @@ void follow_training_gates(Model& model) {
   }
 }
 
+std::vector<NamedTensor> model_tensors(const Model& model) {
+  std::vector<NamedTensor> tensors;
+  append(tensors, model.network.buffers());
+  append(tensors, model.network.scalars());
+  append(tensors, named_tensors(model.state));
+  return tensors;
+}
+
+std::vector<NamedTensor> rng_tensors(const device::RngState& rng) {
+  std::vector<NamedTensor> tensors = {{kCpuRng, rng.cpu}};
+  if (rng.cuda.defined()) tensors.push_back({kCudaRng, rng.cuda});
+  return tensors;
+}
+
 std::vector<NamedTensor> all_tensors(const Model& model, torch::Device device) {
   auto tensors = model_tensors(model);
-  const auto rng = device::rng_state(device);
-  tensors.push_back({kCpuRng, rng.cpu});
-  if (rng.cuda.defined()) tensors.push_back({kCudaRng, rng.cuda});
+  append(tensors, rng_tensors(device::rng_state(device)));
   return tensors;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/expected.h"
 #include "config/run_config.h"
+#include "device/rng.h"
 #include "kasmina/network.h"
 #include "leyline/blueprint/sample_shape.h"
 #include "step/step_state.h"
@@ -38,9 +39,11 @@ StructureChange follow_structure(Model& model);
 // Where growth.seed_schedule is set, the scales are written again before each step (step/seed_rates.h).
 void follow_training_gates(Model& model);
 
-// Every tensor that a resumed run needs, by id: parameters, buffers, seed scalars, step state, random number
-// generators.
+// Every tensor that a resumed run needs, by id: the model's, then those of the default random number generators.
 std::vector<kasmina::NamedTensor> all_tensors(const Model& model, torch::Device device);
+// Parameters, buffers, seed scalars, step state.
+std::vector<kasmina::NamedTensor> model_tensors(const Model& model);
+std::vector<kasmina::NamedTensor> rng_tensors(const device::RngState& rng);
 
 // Tensors of a checkpoint whose ids begin with this belong to the run, not to its model: restore_model() skips them.
 inline constexpr std::string_view kRunTensors = "control.";

@@ -66,11 +66,12 @@ StepMetrics sum_of_steps(Run& run) {
   return step::read_metrics(run.model.state);
 }
 
-void save_if_due(Run& run, const Epoch& epoch) {
+// model: its copy, if there is one of it as it is now.
+void save_if_due(Run& run, const Epoch& epoch, const StateCopy* model) {
   const bool is_due = (epoch.is_best && run.facts.config.checkpoint.keep_best) ||
                       is_save_due_after_epoch(run.facts, run.progress, run.model.network);
   if (is_due && !run.progress.safety.is_suspect()) {
-    run.saver.save();
+    run.saver.save(model);
   } else {
     run.saver.report_results();
   }
@@ -188,7 +189,7 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
     return interrupted_after(epoch.measured.undone.empty() ? epoch.metrics : StepMetrics());
   }
   const double hook_ms = base::milliseconds(clock.now() - hook_begin);
-  save_if_due(run_, epoch);
+  save_if_due(run_, epoch, safety_.good_state().snapshot_of_now());
   safety_.check_times(epoch.trained.train_ms, hook_ms);
   reporter_.report(epoch.results(), {run_.policy.figures(), growth_.figures(), safety_.good_state().figures(),
                                      safety_.emergency_figures(), run_.saver.figures(), hook_ms});

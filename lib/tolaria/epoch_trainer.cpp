@@ -188,7 +188,7 @@ bool EpochTrainer::end_step(const std::vector<Microbatch>& microbatches) {
     steady_bits_.copied();
   }
   if (saves) {
-    run_.saver.save();
+    run_.saver.save(good_state_.snapshot_of_now());
     run_.display.phase = leyline::Phase::kTraining;
   }
   return true;

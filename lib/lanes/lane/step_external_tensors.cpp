@@ -33,6 +33,16 @@ std::vector<torch::Tensor> changeable_tensors(const Model& model) {
   return tensors;
 }
 
+std::vector<torch::Tensor> copies_beside(const std::vector<torch::Tensor>& tensors) {
+  const torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> copies;
+  copies.reserve(tensors.size());
+  for (const torch::Tensor& tensor : tensors) {
+    copies.push_back(tensor.detach().to(tensor.options(), /*non_blocking=*/false, /*copy=*/true));
+  }
+  return copies;
+}
+
 // What a group's gradient changes, by the id of a tensor: parameters and what follows them, each kind by itself.
 std::unordered_map<std::string, Tracked> tracked_by_id(const step::StepState& state,
                                                        const config::OptimizerConfig& optimizer) {
@@ -86,14 +96,10 @@ std::vector<Tracked> tracked_tensors(const Model& model) {
   return tracked;
 }
 
-StepSnapshot::StepSnapshot(const Model& model, torch::Device device, std::optional<torch::Device> kept_on)
-    : device_(device), tensors_(changeable_tensors(model)), rng_(device::rng_state(device)) {
-  const torch::NoGradGuard no_grad;
-  for (const torch::Tensor& tensor : tensors_) {
-    saved_.push_back(tensor.detach().to(tensor.options().device(kept_on.value_or(tensor.device())),
-                                        /*non_blocking=*/false, /*copy=*/true));
-  }
-}
+StepSnapshot::StepSnapshot(const Model& model, torch::Device device) : StepSnapshot(model, device, copies_beside) {}
+
+StepSnapshot::StepSnapshot(const Model& model, torch::Device device, const CopyTensors& copy)
+    : device_(device), tensors_(changeable_tensors(model)), saved_(copy(tensors_)), rng_(device::rng_state(device)) {}
 
 std::int64_t StepSnapshot::bytes() const {
   std::int64_t total = 0;
@@ -108,7 +114,7 @@ torch::Tensor StepSnapshot::saved(const torch::Tensor& tensor) const {
     if (!whole.is_alias_of(tensor) || !whole.is_contiguous()) continue;
     const std::int64_t offset = tensor.storage_offset() - whole.storage_offset();
     if (offset < 0 || offset + tensor.numel() > whole.numel()) continue;
-    return saved_[i].as_strided(tensor.sizes(), tensor.strides(), offset);
+    return saved_[i].as_strided(tensor.sizes(), tensor.strides(), saved_[i].storage_offset() + offset);
   }
   ESPER_CHECK(false, "the tensor is not part of the snapshot");
 }

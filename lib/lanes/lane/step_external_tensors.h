@@ -1,7 +1,8 @@
 #pragma once
 // The tensors of a step, as a recording, a comparison and a compiled program need them. Training thread.
 
-#include <optional>
+#include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -25,12 +26,16 @@ std::vector<program::Tracked> tracked_tensors(const step::Model& model);
 // A copy of everything that a step may change; restore() writes it back, random number generators included.
 class StepSnapshot {
  public:
-  // kept_on: where the copy is; none: each tensor's beside it. Waits for the device where it is elsewhere.
-  StepSnapshot(const step::Model& model, torch::Device device, std::optional<torch::Device> kept_on = {});
+  // Beside each tensor.
+  StepSnapshot(const step::Model& model, torch::Device device);
+  // Where `copy` puts them: one copy for each of the tensors, contiguous.
+  using CopyTensors = std::function<std::vector<torch::Tensor>(const std::vector<torch::Tensor>&)>;
+  StepSnapshot(const step::Model& model, torch::Device device, const CopyTensors& copy);
   void restore() const;
   std::int64_t bytes() const;
   // The saved values of a tensor that a step may change, or of a part of one: a view.
   torch::Tensor saved(const torch::Tensor& tensor) const;
+  const device::RngState& rng() const { return rng_; }
 
  private:
   torch::Device device_;

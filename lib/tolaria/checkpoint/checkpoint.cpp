@@ -123,7 +123,7 @@ std::int64_t aligned_bytes(const torch::Tensor& tensor) {
 torch::Tensor memory_for_copies(std::int64_t bytes) {
   constexpr std::int64_t kMostPinned = std::int64_t{1} << 30;
   const auto options = torch::dtype(torch::kUInt8);
-  if (bytes > 0 && bytes <= kMostPinned) {
+  if (bytes <= kMostPinned) {
     try {
       return at::empty({bytes}, options.pinned_memory(true));
     } catch (const c10::Error&) {  // NOLINT(bugprone-empty-catch)
@@ -142,30 +142,41 @@ std::uint64_t bytes_of(const storage::Manifest& manifest) {
 }  // namespace
 
 // From a card all tensors are copied at once and waited for together.
-std::vector<NamedTensor> copy_to_cpu(const std::vector<NamedTensor>& tensors) {
+std::vector<torch::Tensor> copy_to_cpu(const std::vector<torch::Tensor>& tensors) {
   std::int64_t bytes_on_card = 0;
-  for (const auto& [id, tensor] : tensors) {
+  for (const auto& tensor : tensors) {
     if (tensor.is_cuda()) bytes_on_card += aligned_bytes(tensor);
   }
-  const torch::Tensor memory = memory_for_copies(bytes_on_card);
-  std::vector<NamedTensor> copies;
+  const torch::Tensor memory = bytes_on_card > 0 ? memory_for_copies(bytes_on_card) : torch::Tensor();
+  std::vector<torch::Tensor> copies;
   copies.reserve(tensors.size());
   std::optional<torch::Device> card;
   std::int64_t begin = 0;
-  for (const auto& [id, tensor] : tensors) {
+  for (const auto& tensor : tensors) {
     if (!tensor.is_cuda()) {
       copies.push_back(
-          {id, tensor.detach().to(torch::kCPU, tensor.scalar_type(), false, true, torch::MemoryFormat::Contiguous)});
+          tensor.detach().to(torch::kCPU, tensor.scalar_type(), false, true, torch::MemoryFormat::Contiguous));
       continue;
     }
     card = tensor.device();
     const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
-    copies.push_back({id, memory.narrow(0, begin, bytes).view(tensor.scalar_type()).view(tensor.sizes())});
-    copies.back().tensor.copy_(tensor.detach(), /*non_blocking=*/true);
+    copies.push_back(memory.narrow(0, begin, bytes).view(tensor.scalar_type()).view(tensor.sizes()));
+    copies.back().copy_(tensor.detach(), /*non_blocking=*/true);
     begin += aligned_bytes(tensor);
   }
   if (card) device::cuda().synchronize(card->index());
   return copies;
+}
+
+std::vector<NamedTensor> copy_to_cpu(const std::vector<NamedTensor>& tensors) {
+  std::vector<torch::Tensor> unnamed;
+  unnamed.reserve(tensors.size());
+  for (const auto& [id, tensor] : tensors) unnamed.push_back(tensor);
+  auto copies = copy_to_cpu(unnamed);
+  std::vector<NamedTensor> named;
+  named.reserve(tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) named.push_back({tensors[i].id, std::move(copies[i])});
+  return named;
 }
 
 std::string first_not_finite(const CheckpointImage& image) {

@@ -34,8 +34,9 @@ struct CheckpointImage {
   std::string preprocessing{};  // text of preprocessing.json; empty: there is none
 };
 
-// Copies the tensors to the CPU. Training thread; waits for the device.
+// Copies the tensors to the CPU, contiguous. Training thread; waits for the device.
 std::vector<kasmina::NamedTensor> copy_to_cpu(const std::vector<kasmina::NamedTensor>& tensors);
+std::vector<torch::Tensor> copy_to_cpu(const std::vector<torch::Tensor>& tensors);
 
 // The first tensor ("tensor host.weight") or number of `run` ("run.json: /progress/step") that is NaN or infinite;
 // empty if all are finite.

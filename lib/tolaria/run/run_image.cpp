@@ -14,12 +14,17 @@ CheckpointInfo state_of(const SaveSource& source) {
   return {source.progress.step, source.progress.epoch, source.facts.training_hash};
 }
 
-CheckpointImage image_of(const SaveSource& source) {
+CheckpointImage image_of(const SaveSource& source, const StateCopy* model) {
   CheckpointImage image;
   image.info = state_of(source);
-  auto tensors = step::all_tensors(source.model, source.facts.device);
-  std::ranges::move(progress_tensors(source.progress), std::back_inserter(tensors));
-  image.tensors = copy_to_cpu(tensors);
+  if (model != nullptr) {
+    image.tensors = model->tensors();
+    std::ranges::move(copy_to_cpu(progress_tensors(source.progress)), std::back_inserter(image.tensors));
+  } else {
+    auto tensors = step::all_tensors(source.model, source.facts.device);
+    std::ranges::move(progress_tensors(source.progress), std::back_inserter(tensors));
+    image.tensors = copy_to_cpu(tensors);
+  }
   image.preprocessing = source.facts.preprocessing;
   RunProgress progress = source.progress;
   progress.wall_s = source.facts.wall_s(source.progress);
@@ -33,8 +38,8 @@ CheckpointImage image_of(const SaveSource& source) {
   return image;
 }
 
-CheckpointImage image_for_use(const SaveSource& source) {
-  CheckpointImage image = image_of(source);
+CheckpointImage image_for_use(const SaveSource& source, const StateCopy* model) {
+  CheckpointImage image = image_of(source, model);
   if (source.averaged_statistics) std::ranges::move(source.averaged_statistics(), std::back_inserter(image.tensors));
   return image;
 }

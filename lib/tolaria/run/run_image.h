@@ -10,6 +10,7 @@
 #include "step/model.h"
 #include "tamiyo/service/run_policy.h"
 #include "tolaria/checkpoint/checkpoint.h"
+#include "tolaria/run/state_copy.h"
 #include "tolaria/state/run_facts.h"
 
 namespace esper::tolaria {
@@ -29,10 +30,11 @@ struct SaveSource {
 CheckpointInfo state_of(const SaveSource& source);
 
 // A copy of it, but for what only a use of the network needs: a state that is held for an interrupt alone is not worth
-// computing it.
-CheckpointImage image_of(const SaveSource& source);
-// A copy of all of it.
-CheckpointImage image_for_use(const SaveSource& source);
+// computing it. Where there is a copy of the model that the source's progress belongs to, the image shares its tensors,
+// and the device is not touched.
+CheckpointImage image_of(const SaveSource& source, const StateCopy* model = nullptr);
+// A copy of all of it. The model's: as it is now.
+CheckpointImage image_for_use(const SaveSource& source, const StateCopy* model = nullptr);
 
 // What an image has besides the network.
 struct ImageState {

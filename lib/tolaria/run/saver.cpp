@@ -35,12 +35,12 @@ void Saver::report_results() {
   }
 }
 
-void Saver::save(CheckpointWriter::Urgency urgency) {
+void Saver::save(CheckpointWriter::Urgency urgency, const StateCopy* model) {
   const base::LedgerScope saving(ledger_, base::Owner::kCheckpoint);
   display_.phase = leyline::Phase::kSaving;
   const base::Clock& clock = source_.facts.clock;
   const auto begin = clock.now();
-  const auto handover = writer_.submit(held_ ? *held_ : image_for_use(source_), rank_of(source_), urgency);
+  const auto handover = writer_.submit(held_ ? *held_ : image_for_use(source_, model), rank_of(source_), urgency);
   if (handover == CheckpointWriter::Handover::kBusy) reports_.report_skipped(state_of(source_));
   base::fault::signal_point("tolaria.saving");  // while the other thread writes
   reports_.record_stall(base::milliseconds(clock.now() - begin));
@@ -50,6 +50,11 @@ void Saver::save(CheckpointWriter::Urgency urgency) {
 void Saver::hold() {
   const base::LedgerScope copying(ledger_, base::Owner::kCheckpoint);
   held_ = image_of(source_);
+}
+
+void Saver::hold(const StateCopy& model, const RunProgress& progress) {
+  const base::LedgerScope copying(ledger_, base::Owner::kCheckpoint);
+  held_ = image_of({source_.facts, source_.model, progress, source_.policy}, &model);
 }
 
 bool Saver::finish() {
@@ -65,7 +70,7 @@ bool Saver::save_last_state() {
   for (int i = 0; i < kAttempts; ++i) {
     if (!finish()) return false;
     if (is_saved()) return true;
-    save(CheckpointWriter::Urgency::kLast);
+    save(CheckpointWriter::Urgency::kLast, nullptr);
   }
   return finish() && is_saved();
 }

@@ -26,12 +26,15 @@ class Saver {
   Saver& operator=(const Saver&) = delete;
 
   // Copies the run's state and hands it to the writer; marks it as the best if the epoch that just ended is. If the
-  // writer is still busy at its deadline, the save is skipped and reported.
-  void save(CheckpointWriter::Urgency urgency = CheckpointWriter::Urgency::kOrdinary);
+  // writer is still busy at its deadline, the save is skipped and reported. Where there is a copy of the model as it is
+  // now, that is shared instead.
+  void save(const StateCopy* model = nullptr) { save(CheckpointWriter::Urgency::kOrdinary, model); }
   // Reports what the writer has done since the last report, as each save does.
   void report_results();
   // Copies the run's state for the saves to come, until release(): what follows may be given up.
   void hold();
+  // Instead an earlier state: the copy is of the model, and the progress belongs to it. Does not touch the device.
+  void hold(const StateCopy& model, const RunProgress& progress);
   void release() { held_.reset(); }
   bool is_holding() const { return held_.has_value(); }
 
@@ -56,6 +59,8 @@ class Saver {
   void record(leyline::DecisionLine decision) { writer_.record(std::move(decision)); }
 
  private:
+  void save(CheckpointWriter::Urgency urgency, const StateCopy* model);
+
   SaveSource source_;
   CheckpointWriter& writer_;
   base::Ledger& ledger_;

@@ -8,6 +8,7 @@
 #include <deque>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "base/fault.h"
@@ -92,7 +93,7 @@ void GoodState::take_snapshot() {
   const base::Clock& clock = evaluation_.facts.clock;
   const auto begin = clock.now();
   try {
-    snapshot_.emplace(evaluation_.model, evaluation_.facts.device, torch::kCPU);
+    snapshot_.emplace(evaluation_.model, evaluation_.facts.device);
   } catch (const std::exception& error) {
     if (device::out_of_memory_message(error).empty()) throw;
     return;
@@ -101,6 +102,13 @@ void GoodState::take_snapshot() {
   figures_.size_bytes = snapshot_->bytes();
   figures_.snapshot_ms = base::milliseconds(clock.now() - begin);
   ++figures_.snapshots;
+}
+
+const StateCopy* GoodState::snapshot_of_now() const {
+  const auto cursor = [](const RunProgress& progress) {
+    return std::tuple(progress.epoch, progress.batch, progress.step);
+  };
+  return snapshot_ && cursor(snapshot_progress_) == cursor(progress_) ? &*snapshot_ : nullptr;
 }
 
 std::string GoodState::loss_explosion(const Measurements& measured) const {
@@ -115,6 +123,7 @@ std::string GoodState::loss_explosion(const Measurements& measured) const {
 bool GoodState::restore_snapshot() {
   if (!snapshot_) return false;
   const LedgerScope restoring(evaluation_.ledger, Owner::kRollback);
+  TORCH_CHECK(!base::fault::hit("tolaria.rollback_fails"), "fault point tolaria.rollback_fails");
   snapshot_->restore();
   if (base::fault::hit("tolaria.rollback_slow")) std::this_thread::sleep_for(kRollbackDrillDelay);
   return true;
@@ -127,10 +136,16 @@ bool GoodState::rollback(const std::string& reason) {
     ++figures_.misses;
     return false;
   }
+  report_return(reason, clock.now() - begin);
+  return true;
+}
+
+void GoodState::end_with_snapshot(const std::string& reason) { report_return(reason, {}); }
+
+void GoodState::report_return(const std::string& reason, base::Duration took) {
   ++figures_.hits;
   const std::int64_t failures = progress_.safety.failures_before(evaluation_.facts.epoch_end(progress_));
-  report_rollback({reason, progress_.epoch + 1, progress_.step, failures, clock.now() - begin, "memory"});
-  return true;
+  report_rollback({reason, progress_.epoch + 1, progress_.step, failures, took, "memory"});
 }
 
 void GoodState::report_failure(const std::string& reason, const std::string& detail) {

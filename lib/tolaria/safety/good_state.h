@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "lanes/lane/step_external_tensors.h"
 #include "tolaria/evaluation/measure.h"
+#include "tolaria/run/state_copy.h"
 #include "tolaria/safety/emergency.h"
 #include "tolaria/state/rollback_figures.h"
 
@@ -41,7 +41,10 @@ class GoodState {
   // What follows changes the network's structure: there is no snapshot until the next take_snapshot().
   void discard_snapshot();
   bool has_growing_seeds() const;
-  bool has_snapshot() const { return snapshot_.has_value(); }
+  // The snapshot, for the run's saves; null if there is none.
+  const StateCopy* snapshot() const { return snapshot_ ? &*snapshot_ : nullptr; }
+  // Null also where the run went on since it was taken, or is back before it.
+  const StateCopy* snapshot_of_now() const;
   // Whether the snapshot is from the middle of an epoch, where this process took the run up.
   bool is_within_epoch() const { return snapshot_ && snapshot_progress_.batch > 0; }
 
@@ -52,6 +55,8 @@ class GoodState {
   // Undoes what was learned since take_snapshot(); counts and reports it, a rollback that was late too. The state is
   // then what snapshot_progress() belongs to. Returns false, without any change but the count, if there is no snapshot.
   bool rollback(const std::string& reason);
+  // Instead for a run that ends: what it saves is the snapshot, and the model is left as it is. Counts and reports it.
+  void end_with_snapshot(const std::string& reason);
   // rollback() without count and report: of what was trained after a rollback, only to look at it.
   bool restore_snapshot();
   const RunProgress& snapshot_progress() const { return snapshot_progress_; }
@@ -80,12 +85,14 @@ class GoodState {
   }
 
  private:
+  void report_return(const std::string& reason, base::Duration took);
+
   Evaluation evaluation_;
   const RunProgress& progress_;
   Outbox& outbox_;
   Emergency& emergency_;
   const TakesSnapshots takes_snapshots_;
-  std::optional<lanes::StepSnapshot> snapshot_;
+  std::optional<StateCopy> snapshot_;
   RunProgress snapshot_progress_;
   RollbackFigures figures_;
 };

@@ -136,7 +136,10 @@ void RunSafety::end_epoch(const LossVerdict& verdict, const Measurements& measur
 void RunSafety::save_good_state() noexcept {
   try {
     if (!saver_.is_holding()) {
-      if (!good_state_.has_snapshot() || !good_state_.rollback("the run ends with an error")) return;
+      const StateCopy* const good = good_state_.snapshot();
+      if (good == nullptr) return;
+      saver_.hold(*good, good_state_.snapshot_progress());
+      good_state_.end_with_snapshot("the run ends with an error");
       progress_ = good_state_.snapshot_progress();
     }
     saver_.save_last_state();

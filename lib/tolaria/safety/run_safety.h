@@ -46,7 +46,8 @@ class RunSafety {
   std::optional<RunOutcome> halted();
 
   // The run ends with an error that may have stopped within a step: saves the last state that was good, if there is one
-  // in memory. The run's state is that one then.
+  // in memory. The run's progress is that one's then, and so is what is saved; the model and the device, which may be
+  // lost, are not touched.
   void save_good_state() noexcept;
 
   // For the trainer, which takes snapshots within an epoch, and for what changes the network.

@@ -47,6 +47,22 @@ TEST_CASE("an image stays as the run was, whatever is trained after it") {
   CHECK(image.run.at("progress").at("step") == 0);
 }
 
+TEST_CASE("an image of a copy shares its memory, and is the image of what was copied") {
+  SmallRun it;
+  const CheckpointImage before = image_of(source_of(it));
+  const tolaria::StateCopy copy(*it.model, torch::kCPU);
+  move_parameters(*it.model);
+  const CheckpointImage image = image_of(source_of(it), &copy);
+  CHECK(differing(tensors_of(image), tensors_of(before)).empty());
+  const auto shared = copy.tensors();
+  REQUIRE(image.tensors.size() == shared.size());
+  for (std::size_t i = 0; i < shared.size(); ++i) {
+    CAPTURE(shared[i].id);
+    CHECK(image.tensors[i].id == before.tensors[i].id);
+    CHECK(image.tensors[i].tensor.const_data_ptr() == shared[i].tensor.const_data_ptr());
+  }
+}
+
 TEST_CASE("an image names the run's state, and has all that a run goes on from") {
   SmallRun it;
   it.facts.preprocessing = "{\"kind\":\"pixels\"}";

@@ -2,10 +2,15 @@
 
 #include "tolaria/run/saver.h"
 
+#include <ATen/record_function.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <cmath>
 #include <csignal>
+#include <cstring>
+#include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "support/run_fixture.h"
@@ -47,7 +52,41 @@ void check_all_whole(SmallRun& it) {
   for (const auto& name : it.files.names_in(kCheckpoints)) CHECK(name.find(".tmp-") == std::string::npos);
 }
 
+// The copies of tensors that this thread makes meanwhile.
+int copies_in(const std::function<void()>& work) {
+  static thread_local int count = 0;
+  count = 0;
+  const at::RecordFunctionGuard enabled(true);
+  const auto handle = at::addThreadLocalCallback(
+      at::RecordFunctionCallback([](const at::RecordFunction& call) -> std::unique_ptr<at::ObserverContext> {
+        if (std::strcmp(call.name(), "aten::_to_copy") == 0) ++count;
+        return nullptr;
+      }).scopes({at::RecordScope::FUNCTION}));
+  work();
+  at::removeCallback(handle);
+  return count;
+}
+
 }  // namespace
+
+TEST_CASE("a save shares the copy that the run keeps to go back to: the state is copied once") {
+  auto config = epochs(4);
+  config.checkpoint.keep_best = false;
+  const auto copies_of_run = [&](const base::Length& every) {
+    config.checkpoint.every = every;
+    SmallRun it(config);
+    return copies_in([&] { CHECK(it.go().kind == Kind::kDone); });
+  };
+  using Unit = base::Length::Unit;
+  const int of_last_save = copies_of_run({100, Unit::kEpochs});  // which has none to share
+  CHECK(copies_of_run({1, Unit::kEpochs}) < of_last_save);
+
+  // A save after a step has its copy made for it.
+  SmallRun it(config);
+  const int of_copy = copies_in([&] { const tolaria::StateCopy copy(*it.model, torch::kCPU); });
+  CHECK(of_copy > 0);
+  CHECK(copies_of_run({3, Unit::kSteps}) - of_last_save <= 8 * of_copy);
+}
 
 TEST_CASE("a run saves each epoch, reports it, and its figures say so") {
   SmallRun it(epochs(4));

@@ -1,6 +1,8 @@
 // Growth that goes wrong in a run on real data: it is refused or undone with a named reason, the run goes on, and
 // nothing is half applied.
 
+#include <c10/util/Exception.h>
+
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
@@ -13,6 +15,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/fault.h"
 #include "config/loading/load.h"
 #include "support/faults/armed_fault.h"
 #include "support/faults/failing_allocator.h"
@@ -474,6 +477,28 @@ TEST_CASE(
   SmallRun resumed(config, grows, saved);
   REQUIRE(resumed.go().kind == Kind::kDone);
   CHECK(differing(whole.bits(), resumed.bits()) == std::vector<std::string>{});
+}
+
+TEST_CASE("a run that an error ends saves the good state in memory also where the device takes no more copies") {
+  auto config = digits_config(3);
+  config.checkpoint.every = {100, base::Length::Unit::kEpochs};
+  config.checkpoint.keep_best = false;
+  SmallRun whole(config), it(config);
+  REQUIRE(whole.go().kind == Kind::kDone);
+  const auto steps = it.facts.steps_per_epoch();
+  {
+    const ArmedFault lost("tolaria.rollback_fails", 1, base::fault::kEveryHit);
+    const ArmedFault bad("tolaria.nan_input", static_cast<std::uint64_t>(steps) + 4);
+    CHECK_THROWS_AS(it.go(), c10::Error);
+  }
+  CHECK(it.progress.step == steps);
+  CHECK(it.saver.is_saved());
+  const auto saved = newest_checkpoint(it);
+  CHECK(saved.info.step == steps);
+  CHECK(saved.info.epoch == 1);
+  SmallRun resumed(config, quiet(), saved);
+  REQUIRE(resumed.go().kind == Kind::kDone);
+  CHECK(differing(whole.bits(), resumed.bits()).empty());
 }
 
 TEST_CASE("damage to the host itself is undone, while a seed grows with the epoch, and without one with the step") {
