@@ -36,45 +36,59 @@ JournalFollower::Outcome JournalFollower::step(StepShape& shape, Batch microbatc
     if (is_after && resume_progress(shape, record->progress, microbatches)) return Outcome::kGoesOn;
     executor_.run_eager(microbatches);
   } else {
-    if (!shape.incumbent || shape.incumbent->key() != record->key) {
-      auto lane = lane_of(shape, record->key, microbatches);
-      // The wait for the program may have ended early; the next process repeats the step.
-      if (!lane && base::Interrupt::requested() != 0) return Outcome::kInterrupted;
-      if (!lane) {
-        journal_.give_up(shape);
-        failures_.report_not_tried(config::Lane::kCompiled,
-                                   "this resumed run cannot repeat its steps to the bit: " + lane.error());
-        shape.incumbent.reset();
-        shape.enter(ShapeEvent::kCannotFollow, WarmUp{});
-        machine_.begin(shape);
-        return Outcome::kCannotRepeat;
-      }
-      shape.incumbent = std::move(*lane);
-    }
-    // After the step of the journal's last record the run compares as one that was not killed.
-    const bool compares = is_done && record->progress.stage == LaneStage::kComparing;
-    const auto next_check = std::max(shape.next_check, machine_.checks().next_after(record->step - 1));
-    if (compares || (is_after && number >= next_check)) {
-      shape.next_check = next_check;
-      end(shape);
-      if (compares && shape.is(StateId::kSearching))
-        shape.enter(ShapeEvent::kCheckDue, Rechecking{near_misses(record->progress)});
-      return Outcome::kGoesOn;
-    }
+    if (const auto absent = take_program(shape, record->key, microbatches)) return *absent;
+    if (is_done && leaves_to_comparison(shape, *record, number)) return Outcome::kGoesOn;
     executor_.run_in(*shape.incumbent, microbatches);
   }
   if (journal_.repeat(shape, executor_.tally(), number)) shape.next_check = machine_.checks().next_after(number);
-  if (!is_done) return Outcome::kRan;
-  const bool goes_on = record && record->progress.stage != LaneStage::kNone && number == record->step;
-  if (goes_on && context_.config.lane == config::Lane::kCompiled) return Outcome::kRan;
-  if (record && record->on_trial) {
+  if (is_done) finish(shape, record.value_or(LaneRecord()), number);
+  return Outcome::kRan;
+}
+
+// The outcome where the program is absent.
+std::optional<JournalFollower::Outcome> JournalFollower::take_program(StepShape& shape, const std::string& key,
+                                                                      Batch microbatches) {
+  if (shape.incumbent && shape.incumbent->key() == key) return std::nullopt;
+  auto lane = lane_of(shape, key, microbatches);
+  // The wait for the program may have ended early; the next process repeats the step.
+  if (!lane && base::Interrupt::requested() != 0) return Outcome::kInterrupted;
+  if (!lane) {
+    journal_.give_up(shape);
+    failures_.report_not_tried(config::Lane::kCompiled,
+                               "this resumed run cannot repeat its steps to the bit: " + lane.error());
+    shape.incumbent.reset();
+    shape.enter(ShapeEvent::kCannotFollow, WarmUp{});
+    machine_.begin(shape);
+    return Outcome::kCannotRepeat;
+  }
+  shape.incumbent = std::move(*lane);
+  return std::nullopt;
+}
+
+// After the step of the journal's last record the run compares as one that was not killed.
+bool JournalFollower::leaves_to_comparison(StepShape& shape, const LaneRecord& record, std::int64_t number) {
+  const bool comes_again = record.progress.stage == LaneStage::kComparing;
+  const bool is_after = number > record.step && !record.on_trial;
+  const auto next_check = std::max(shape.next_check, machine_.checks().next_after(record.step - 1));
+  if (!comes_again && !(is_after && number >= next_check)) return false;
+  shape.next_check = next_check;
+  end(shape);
+  if (comes_again && shape.is(StateId::kSearching))
+    shape.enter(ShapeEvent::kCheckDue, Rechecking{near_misses(record.progress)});
+  return true;
+}
+
+// After a step to which the journal's last record applies, if there is one: it may apply to the next one, too.
+void JournalFollower::finish(StepShape& shape, const LaneRecord& record, std::int64_t number) {
+  const bool goes_on = record.progress.stage != LaneStage::kNone && number == record.step;
+  if (goes_on && context_.config.lane == config::Lane::kCompiled) return;
+  if (record.on_trial) {
     // The earlier process may have run any part of the program's turn.
-    if (++std::get<Following>(shape.state).last_turn < program::Trial::kStepsPerTurn) return Outcome::kRan;
-    report_trial(context_, record->key, number + 1);
+    if (++std::get<Following>(shape.state).last_turn < program::Trial::kStepsPerTurn) return;
+    report_trial(context_, record.key, number + 1);
     shape.incumbent.reset();  // the search finds it in the cache, and its trial begins anew
   }
   end(shape);
-  return Outcome::kRan;
 }
 
 // Where the run that was not killed is with the shape's steps in eager: lane compiled gets to its program at the same

@@ -1,6 +1,7 @@
 #pragma once
 // Gives the steps of a resumed run the bits that they had before, from the records of its journal. Training thread.
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -40,6 +41,9 @@ class JournalFollower {
 
   base::Expected<Lane> lane_of(StepShape& shape, const std::string& key, Batch microbatches);
   base::Expected<void> record_program(StepShape& shape, Batch microbatches) const;
+  std::optional<Outcome> take_program(StepShape& shape, const std::string& key, Batch microbatches);
+  bool leaves_to_comparison(StepShape& shape, const LaneRecord& record, std::int64_t number);
+  void finish(StepShape& shape, const LaneRecord& record, std::int64_t number);
   bool resume_progress(StepShape& shape, const LaneProgress& progress, Batch microbatches);
   void compile_again(StepShape& shape, const std::string& key, Batch microbatches);
   void end(StepShape& shape);

@@ -135,7 +135,7 @@ StepOutcome ShapeMachine::record(StepShape& shape, Batch microbatches) {
 
 StepOutcome ShapeMachine::run(StepShape& shape, Batch microbatches, StepPlace place) {
   if (shape.incumbent && place.number >= shape.next_check) {
-    shape.enter(ShapeEvent::kCheckDue, Rechecking{});
+    shape.enter(ShapeEvent::kCheckDue, Rechecking{std::exchange(shape.search.near_misses, 0)});
     return recheck(shape, microbatches, place);
   }
   StepOutcome outcome{.from = id_of(shape.state)};
@@ -214,6 +214,13 @@ void ShapeMachine::rolled_back(StepShape& shape, std::int64_t number) const {
   shape.recorded = {};
   shape.next_check = checks_.next_after(number - 1);
   if (auto* following = std::get_if<Following>(&shape.state)) following->last_turn = 0;
+  // A comparison that decided nothing is repeated, as in a process that is resumed here.
+  const auto* checking = std::get_if<Checking>(&shape.state);
+  if (checking != nullptr && !shape.incumbent) shape.search.near_misses = checking->near_misses;
+  if (const auto* rechecking = std::get_if<Rechecking>(&shape.state)) {
+    shape.search.near_misses = rechecking->near_misses;
+    shape.next_check = std::min(shape.next_check, number);
+  }
   Lane* const candidate = shape.candidate();
   // The incumbent did not run the last step, so it is not compared in its place.
   if (candidate != nullptr && !executor_.tally().key.empty() && candidate->key() == executor_.tally().key)

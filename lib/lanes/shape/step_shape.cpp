@@ -15,7 +15,7 @@ void StepShape::enter(ShapeEvent event, ShapeState next) {
 }
 
 LaneProgress StepShape::progress() const {
-  if (search.rejected) return {.stage = LaneStage::kRejected};
+  if (search.rejected && !runs_compiled()) return {.stage = LaneStage::kRejected};
   if (is(StateId::kRecording)) return {.stage = LaneStage::kWarmingUp};
   if (const auto* warm_up = std::get_if<WarmUp>(&state))
     return {.stage = LaneStage::kWarmingUp, .count = warm_up->left};

@@ -46,7 +46,7 @@ struct LaneSearch {
   std::set<std::string> in_full{};            // recipes whose package was compiled with full effort
   bool wants_full = true;                     // compile the winner with full effort
   bool rejected = false;                      // a compiled program was, so that lane compiled stays in eager
-  int near_misses = 0;                        // of the next candidate, before the run was resumed
+  int near_misses = 0;                        // of the next comparison, from before the run was resumed or went back
 };
 
 // The bits that the journal records for the shape.

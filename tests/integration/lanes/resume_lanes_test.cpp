@@ -466,6 +466,47 @@ TEST_CASE("a run goes on comparing its program after a kill, and rejects it at t
   }
 }
 
+TEST_CASE("a comparison that decided nothing before the run went back is repeated, with and without a kill after it") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneCase c = lane_cases().front();
+  LaneCase rare = c;
+  rare.batch = c.batch / 2;
+  constexpr std::int64_t kSaved = 20, kUndecided = 30, kCopied = 32, kBad = 35, kRare = 34, kEnd = 45;
+  const auto run = [&](Journey& journey, std::int64_t from, std::int64_t to) {
+    for (std::int64_t n = from; n < to; ++n) journey.step(n, n % 4 == kRare % 4 ? rare : c);
+  };
+  const auto kinds = kinds_with(&make_flawed_lane);
+  const LaneRoom room;
+  room.stock(program_of(*make_model(c), make_batches(c, 1)));
+  room.stock(program_of(*make_model(rare), make_batches(rare, 1)));
+  const Compiling compiling{room.compile_service(), kinds};
+  slight_steps = crowded_steps = 0;
+  Journey whole(c, room.path / "journal", Lane::kCompiled, compiling);
+  run(whole, 0, kSaved);
+  whole.go_back_to(kSaved, values_of(whole.model()), kUndecided);
+  run(whole, kSaved, kUndecided);
+  slight_steps = 1;
+  run(whole, kUndecided, kCopied);
+  REQUIRE(slight_steps == 0);
+  const Values copied = values_of(whole.model());
+  run(whole, kCopied, kRare);
+  whole.go_back_to(kCopied, copied, kBad);
+  run(whole, kCopied, kRare);
+  const Values checkpoint = values_of(whole.model());
+  std::filesystem::copy(room.path / "journal", room.path / "killed");
+  run(whole, kRare, kRare + 1);
+  CHECK_FALSE(whole.ran_compiled());
+  run(whole, kRare + 1, kEnd);
+  CHECK(whole.ran_compiled());
+
+  Journey resumed(c, room.path / "killed", Lane::kCompiled, compiling);
+  resumed.compare_at(kBad);
+  resumed.start_from(checkpoint);
+  run(resumed, kRare, kEnd);
+  CHECK(same_bits(whole.model(), resumed.model()));
+}
+
 TEST_CASE("a run in lane compiled that had no memory for its program stays in eager after a kill, as without it") {
   test::need_python_with_torch();
   at::set_num_threads(1);

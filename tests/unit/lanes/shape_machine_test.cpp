@@ -199,7 +199,8 @@ TEST_CASE("of a program on trial and one in use, the one that ran the last step 
   lanes::StepShape& shape = it.tested;
   it.machine.checks().compare_at({9});
   const lanes::Lane other(Lane::kCompiled, [](auto) {}, {nullptr, it.variant("other").key, 2});
-  shape.incumbent = lanes::Lane(Lane::kCompiled, [](auto) {}, other.loaded());
+  shape.incumbent = lanes::Lane(
+      Lane::kCompiled, [](auto) {}, other.loaded());
   shape.state = lanes::Trialling{it.spoiling_lane()};
   it.run([] {});
   it.machine.rolled_back(shape, 5);
@@ -226,6 +227,24 @@ TEST_CASE("a lane under test when the run goes back is withheld") {
   it.machine.rolled_back(shape, 5);
   CHECK(shape.is(lanes::StateId::kSearching));
   CHECK_FALSE(shape.withheld);
+}
+
+TEST_CASE("a comparison that decided nothing before the run went back is repeated, and its small differences count") {
+  CompiledShape it;
+  lanes::StepShape& shape = it.tested;
+  shape.incumbent = it.right_lane();
+  shape.state = lanes::Rechecking{2};
+  it.machine.rolled_back(shape, 5);
+  CHECK(shape.next_check == 5);
+  CHECK(shape.search.near_misses == 2);
+  CHECK(it.machine.step(shape, it.batch, {5, 100}).event == lanes::ShapeEvent::kAgreed);
+  CHECK(shape.search.near_misses == 0);
+
+  shape.incumbent.reset();
+  shape.state = lanes::Checking{it.right_lane(), 3};
+  it.machine.rolled_back(shape, 5);
+  it.machine.challenge(shape, *std::exchange(shape.withheld, std::nullopt));
+  CHECK(std::get<lanes::Checking>(shape.state).near_misses == 3);
 }
 
 TEST_CASE(

@@ -204,7 +204,7 @@ TEST_CASE("damaged lane records are counted and ignored") {
         R"({"what":"lane","step":4,"shape":"s","key":5})", R"({"what":"lane","step":-1,"shape":"s"})",
         R"({"what":"lane","step":5,"shape":"s","key":"","trial":"no"})",
         R"({"what":"lane","step":5,"shape":"s","key":"","then":1})",
-        R"({"what":"lane","step":5,"shape":"s","key":"","stage":"later"})",
+        R"({"what":"lane","step":5,"shape":"s","key":"","stage":7})",
         R"({"what":"lane","step":5,"shape":"s","key":"","stage":"comparing","count":-1})",
         R"({"what":"lane","step":5,"shape":"s","key":"","stage":"comparing","count":0.5})"}) {
     journal.append(text);
@@ -223,11 +223,13 @@ TEST_CASE("a program on trial is read back as such, and one of a record that doe
   journal.append(lane_record_json("s", {1, key_of(1), true}));
   journal.append(lane_record_json("s", {2, key_of(1)}));
   journal.append(R"({"what":"lane","step":1,"shape":"of an older version","key":")" + key_of(1) + R"("})");
+  journal.append(R"({"what":"lane","step":1,"shape":"of another version","key":"","stage":"later"})");
   const auto log = read_lane_log(files, kJournal, 0);
   CHECK(log.damaged() == 0);
   CHECK(log.at("s", 1)->on_trial);
   CHECK_FALSE(log.at("s", 2)->on_trial);
   CHECK_FALSE(log.at("of an older version", 1)->on_trial);
+  CHECK(log.at("of another version", 1)->progress == lanes::LaneProgress());
 }
 
 }  // namespace esper::test::run_journal_test
