@@ -89,10 +89,13 @@ KilledTraining train_with_kills(const TrainingPlan& plan, const std::string& run
       return training;
     }
     const auto lives = drawn(random, schedule.longest);
+    const auto started = Clock::now();
     TrainingProcess process(command, output);
     if (const auto end = process.wait_until(Clock::now() + lives)) {
       require_done(*end, output);
       training.outlived = true;
+      if (training.kills.empty())
+        training.unbroken = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - started);
       return training;
     }
     process.send(SIGKILL);

@@ -92,8 +92,13 @@ milliseconds longest_life(const Reference& reference, int kills_left) {
 
 }  // namespace
 
-double slowdown_after(double slowdown, const KilledTraining& training, const std::string& last_checkpoint) {
+double slowdown_after(double slowdown, const KilledTraining& training, const std::string& last_checkpoint,
+                      milliseconds reference) {
   if (training.counted() > 0) return slowdown;
+  if (training.unbroken > milliseconds(0)) {
+    const double measured = static_cast<double>(training.unbroken.count()) / static_cast<double>(reference.count());
+    return std::min(slowdown / 2, measured);
+  }
   const bool made_last = !training.kills.empty() && training.kills.back().checkpoint == last_checkpoint;
   const bool was_late = training.outlived || made_last;
   return was_late ? slowdown / 2 : slowdown * 2;
@@ -131,7 +136,7 @@ ResumeProof verify_resume(const TrainingPlan& plan, const std::string& folder, i
     const std::string run = run_in(folder, fmt::format("killed-{}", proof.runs.size() + 1));
     auto training = train_with_kills(plan, run, base, schedule, random);
     fruitless = training.counted() > 0 ? 0 : fruitless + 1;
-    slowdown = slowdown_after(slowdown, training, expected.checkpoint);
+    slowdown = slowdown_after(slowdown, training, expected.checkpoint, trained.took);
     auto aspects = compare_runs(expected, read_contents(run), training.kills.size());
     proof.runs.push_back({std::move(training), std::move(aspects)});
   }

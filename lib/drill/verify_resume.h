@@ -3,6 +3,7 @@
 // random moments, and compares both. One thread.
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -41,7 +42,10 @@ struct ResumeProof {
 
 // How much slower the machine is taken to be than it was for the training without a stop: doubled after a run whose
 // kills came before a checkpoint that counts, halved after one that ended, or made its last checkpoint, before a kill.
-double slowdown_after(double slowdown, const KilledTraining& training, const std::string& last_checkpoint);
+// One that was not killed at all says it itself: the training without a stop, which took `reference`, may have waited
+// for the compiler, and later ones find their programs in the cache.
+double slowdown_after(double slowdown, const KilledTraining& training, const std::string& last_checkpoint,
+                      std::chrono::milliseconds reference);
 
 using Say = std::function<void(const std::string&)>;  // what is going on now
 

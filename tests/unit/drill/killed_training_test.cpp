@@ -34,12 +34,24 @@ TEST_CASE("a kill counts only where its process made a checkpoint, and a process
   const auto whole = drill::train_with_kills({program, {}, {}, {}}, folder / "whole", begin, longer, random);
   CHECK(whole.kills.empty());
   CHECK(whole.outlived);
+  CHECK(whole.unbroken.count() > 0);
+}
+
+TEST_CASE("a training that was not killed says how long one lives where the reference waited for the compiler") {
+  using std::chrono::milliseconds;
+  const auto after = [](milliseconds unbroken) {
+    return drill::slowdown_after(1, {.kills = {}, .processes = 1, .outlived = true, .unbroken = unbroken}, "last",
+                                 milliseconds(1000));
+  };
+  CHECK(after(milliseconds(20)) == 0.02);
+  CHECK(after(milliseconds(900)) == 0.5);  // it ended too soon to be killed, whatever it says
 }
 
 TEST_CASE("where no kill counts, processes live longer or shorter, as the kills came too early or too late") {
   const std::string last = "epoch-0009-step-000000009";
   const auto after = [&](const std::vector<drill::Kill>& kills, bool outlived) {
-    return drill::slowdown_after(1, {.kills = kills, .processes = 1, .outlived = outlived}, last);
+    return drill::slowdown_after(1, {.kills = kills, .processes = 1, .outlived = outlived}, last,
+                                 std::chrono::seconds(1));
   };
   const drill::Kill early{1, "", false}, late{9, last, false};
   CHECK(after({}, true) == 0.5);
