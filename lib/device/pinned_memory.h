@@ -11,6 +11,10 @@
 
 namespace esper::device {
 
+// A page-locked tensor without contents, whose end throws nothing (nonthrowing_free.h). Throws c10::Error where the
+// driver refuses it.
+at::Tensor empty_pinned(at::IntArrayRef sizes, at::ScalarType type);
+
 // Where the driver refuses it, pageable memory from then on: the batches are the same, and the host waits for their
 // copies.
 class PinnedMemory {

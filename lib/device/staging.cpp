@@ -3,6 +3,7 @@
 #include <c10/core/StreamGuard.h>
 
 #include "device/cuda_table.h"
+#include "device/nonthrowing_free.h"
 #include "device/side_stream.h"
 
 namespace esper::device {
@@ -46,7 +47,10 @@ std::vector<at::Tensor> Staging::take(StagedCopy copy) {
   copy.events->wait_begin.record(current);
   copy.events->copy_end.block(current);
   copy.events->wait_end.record(current);
-  for (const at::Tensor& tensor : copy.tensors) tensor.record_stream(current);
+  for (const at::Tensor& tensor : copy.tensors) {
+    tensor.record_stream(current);
+    make_free_nonthrowing(tensor, MemoryOf::kCard);
+  }
   running_.push_back(std::move(copy.events));
   return std::move(copy.tensors);
 }

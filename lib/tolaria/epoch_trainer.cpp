@@ -104,16 +104,17 @@ bool EpochTrainer::train_up_to(std::int64_t step) {
   const base::LedgerScope computing(run_.ledger, Owner::kCompute);
   const auto unrecorded = runner_.unrecorded();
   begin_epoch();
-  for (batches_.next(microbatches_); !microbatches_.empty(); batches_.next(microbatches_)) {
+  std::vector<Microbatch> microbatches;
+  for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
     base::fault::signal_point("tolaria.training");
     if (run_.progress.step == step) return true;
     if (base::Interrupt::requested() != 0) return false;
     if (run_.progress.safety.skips_step(run_.progress.step)) {
-      step_.pass_over(microbatches_);
-    } else if (const auto result = step_.train(microbatches_); result.failure || result.is_stopped) {
+      step_.pass_over(microbatches);
+    } else if (const auto result = step_.train(microbatches); result.failure || result.is_stopped) {
       return false;
     }
-    advance_cursor(microbatches_);
+    advance_cursor(microbatches);
     batches_.look_ahead();
   }
   return false;
@@ -130,15 +131,16 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   failure_.begin_epoch(good_state_.has_growing_seeds() ? EpochFailure::Seeds::kGrow : EpochFailure::Seeds::kNone);
   steady_bits_.copied();  // at the end of the epoch before, or of the return to it
   TrainedEpoch trained;
+  std::vector<Microbatch> microbatches;
   device::KernelTrace* const kernel_trace = run_.records.kernel_trace;
   // The process's first epoch is that of lanes that are tried.
   if (kernel_trace != nullptr && std::exchange(has_trained_, true)) kernel_trace->begin();
-  for (batches_.next(microbatches_); !microbatches_.empty(); batches_.next(microbatches_)) {
+  for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
     base::fault::signal_point("tolaria.training");
-    if (!train_step(microbatches_, trained)) return std::nullopt;
-    advance_cursor(microbatches_);
+    if (!train_step(microbatches, trained)) return std::nullopt;
+    advance_cursor(microbatches);
     batches_.look_ahead();
-    if (!end_step(microbatches_)) return std::nullopt;
+    if (!end_step(microbatches)) return std::nullopt;
   }
   if (base::Interrupt::requested() != 0) return std::nullopt;
   if (run_.facts.device.is_cuda()) device::cuda().synchronize(run_.facts.device.index());

@@ -61,9 +61,6 @@ class EpochTrainer {
   lanes::StepRunner runner_;
   StepTrainer step_;
   BatchSource batches_;
-  // Of the step. They are here, for a batch that is freed on a GPU that is lost ends the process (torch's allocator
-  // throws then): the error of a step gets by, and the good state is saved first.
-  std::vector<step::Microbatch> microbatches_;
   EpochFailure failure_;
   SteadyBits steady_bits_;
   bool keeps_examples_;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 
+#include "device/pinned_memory.h"
 #include "tamiyo/network/tensor_names.h"
 
 namespace esper::tamiyo {
@@ -83,9 +84,8 @@ DenseGraph::DenseGraph(const FoldedWeights& weights, const Caps& caps)
     : layout_(dense_layout(weights, caps)), sources_(static_cast<std::size_t>(std::ranges::max(caps))) {
   std::ranges::transform(weights.layers.begin() + kSageLayers, weights.layers.end(), edge_vectors_.begin(),
                          &FoldedLayer::edge);
-  const auto options = at::TensorOptions(at::kFloat);
-  all_ = at::zeros({layout_.size}, options.device(weights.device()));
-  host_ = all_.is_cpu() ? all_ : at::zeros({layout_.size}, options.pinned_memory(true));
+  all_ = at::zeros({layout_.size}, at::TensorOptions(at::kFloat).device(weights.device()));
+  host_ = all_.is_cpu() ? all_ : device::empty_pinned({layout_.size}, at::kFloat).zero_();
 }
 
 at::Tensor DenseGraph::view(std::int64_t place, const std::vector<std::int64_t>& sizes) const {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "device/cuda_table.h"
+#include "device/pinned_memory.h"
 #include "device/precision.h"
 #include "device/side_stream.h"
 #include "tamiyo/network/bf16_products.h"
@@ -22,7 +23,7 @@ PaddedNetwork::PaddedNetwork(const FoldedWeights& weights, const Caps& caps)
       forward_([this] { run_folded(weights_, graph_, output_); }) {
   if (weights.device().is_cpu()) return;
   stream_ = device::side_stream(weights.device(), device::SideStream::kPolicies);
-  host_output_ = at::empty(output_.sizes(), at::TensorOptions(at::kFloat).pinned_memory(true));
+  host_output_ = device::empty_pinned(output_.sizes(), at::kFloat);
   // The tensors above were filled on the stream of whoever made this.
   device::current_stream(weights.device()).synchronize();
 }

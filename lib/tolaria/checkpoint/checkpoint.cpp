@@ -9,6 +9,7 @@
 
 #include "base/text/json_fields.h"
 #include "device/cuda_table.h"
+#include "device/pinned_memory.h"
 #include "kasmina/tensor/stored_tensor.h"
 #include "storage/file_tools.h"
 #include "storage/published_folder.h"
@@ -122,15 +123,14 @@ std::int64_t aligned_bytes(const torch::Tensor& tensor) {
 // Page-locked if there are so few bytes, and there is such memory: torch keeps it for later, twice as much at most.
 torch::Tensor memory_for_copies(std::int64_t bytes) {
   constexpr std::int64_t kMostPinned = std::int64_t{1} << 30;
-  const auto options = torch::dtype(torch::kUInt8);
   if (bytes <= kMostPinned) {
     try {
-      return at::empty({bytes}, options.pinned_memory(true));
+      return device::empty_pinned({bytes}, torch::kUInt8);
     } catch (const c10::Error&) {  // NOLINT(bugprone-empty-catch)
       // The copies then wait one by one.
     }
   }
-  return at::empty({bytes}, options);
+  return at::empty({bytes}, torch::dtype(torch::kUInt8));
 }
 
 std::uint64_t bytes_of(const storage::Manifest& manifest) {
