@@ -18,10 +18,8 @@ FiniteWatch::Look FiniteWatch::look_at(const MetricSums& metrics) {
   const torch::Tensor counts = on_host(metrics.counts), sums = on_host(metrics.sums);
   const auto* figures = sums.const_data_ptr<double>();
   const auto steps = *counts.const_data_ptr<std::int64_t>();
-  const double finite_steps = figures[kFinite];
-  // A bad step may leave any number in the sum.
-  const bool is_sound = finite_steps >= 0 && finite_steps <= static_cast<double>(steps);
-  return {steps - (is_sound ? static_cast<std::int64_t>(finite_steps) : 0), is_sound && std::isfinite(figures[kLoss])};
+  const auto finite_steps = count_in(figures[kFinite], steps);
+  return {steps - finite_steps.value_or(0), finite_steps && std::isfinite(figures[kLoss])};
 }
 
 void FiniteWatch::begin(const StepState& state, Overflow overflow) {

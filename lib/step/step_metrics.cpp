@@ -76,18 +76,25 @@ void append_named(const MetricSums& sums, std::vector<kasmina::NamedTensor>& out
   out.push_back({"metrics.group_norm_sum", sums.group_norm_sum});
 }
 
+std::optional<std::int64_t> count_in(double sum, std::int64_t steps) {
+  if (!(sum >= 0 && sum <= static_cast<double>(steps))) return std::nullopt;
+  return static_cast<std::int64_t>(sum);
+}
+
 StepMetrics metrics_so_far(const StepState& state) {
   at::NoGradGuard no_grad;
   const torch::Tensor read = gather(state);
   const double* sums = read.const_data_ptr<double>();
-  const double steps = sums[kNumFigures], samples = sums[kNumFigures + 1], finite = sums[kFinite];
+  const double steps = sums[kNumFigures], samples = sums[kNumFigures + 1];
   StepMetrics metrics;
+  metrics.steps = static_cast<std::int64_t>(steps);
+  const std::int64_t finite_steps = count_in(sums[kFinite], metrics.steps).value_or(0);
+  const auto finite = static_cast<double>(finite_steps);
   metrics.loss = steps > 0 && samples == 0 ? std::numeric_limits<double>::quiet_NaN() : ratio(sums[kLoss], samples);
   metrics.accuracy = ratio(sums[kNumFigures + 2], samples);
   metrics.samples = static_cast<std::int64_t>(samples);
-  metrics.steps = static_cast<std::int64_t>(steps);
-  metrics.clipped_steps = static_cast<std::int64_t>(sums[kClipped]);
-  metrics.nonfinite_steps = static_cast<std::int64_t>(steps - finite);
+  metrics.clipped_steps = count_in(sums[kClipped], metrics.steps).value_or(0);
+  metrics.nonfinite_steps = metrics.steps - finite_steps;
   metrics.gradient_norm = ratio(sums[kGradientNorm], finite);
   metrics.loss_scale = sums[kNumFigures + 3];
   const double* group_sums = sums + kNumFigures + 4;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,10 +56,10 @@ struct StepMetrics {
   std::int64_t samples = 0;  // target elements: samples, or tokens where each token has a target; with fp16 those of
                              // steps whose loss is finite
   std::int64_t steps = 0;
-  std::int64_t clipped_steps = 0;
-  std::int64_t nonfinite_steps = 0;                    // their gradient norms are in no mean
-  double gradient_norm = 0;                            // mean over finite steps of the global L2 norm, before clipping
-  std::map<std::string, double> group_gradient_norms;  // the same by group id
+  std::int64_t clipped_steps = 0;    // 0 where a bad step has spoilt its sum
+  std::int64_t nonfinite_steps = 0;  // their gradient norms are in no mean; all steps where that sum is spoilt
+  double gradient_norm = 0;          // mean over finite steps of the global L2 norm, before clipping
+  std::map<std::string, double> group_gradient_norms;      // the same by group id
   std::vector<std::pair<std::string, SeedMetrics>> seeds;  // growing ones by id, in order of birth
   double loss_scale = 1;                                   // now
   std::map<std::string, double> seed_loss_scales;          // now, of seeds in the shadow, with fp16
@@ -71,6 +72,9 @@ StepFigures make_step_figures(torch::Device device);
 // Sums of groups that stay are carried, new ones are zero.
 void sync_group_sums(MetricSums& sums, const std::vector<std::string>& group_ids);
 void append_named(const MetricSums& sums, std::vector<kasmina::NamedTensor>& out);
+
+// How many of the steps a sum counts; nothing where a bad step has left a number in it that no count can be.
+std::optional<std::int64_t> count_in(double sum, std::int64_t steps);
 
 // Of the steps since the sums were reset. Waits for the device.
 StepMetrics metrics_so_far(const StepState& state);
