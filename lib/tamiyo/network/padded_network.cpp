@@ -60,6 +60,7 @@ base::Expected<void> PaddedNetwork::record() {
   if (is_packed(weights_)) return base::failure("the network's packed weights cannot be recorded");
   const at::NoGradGuard no_grad;
   const c10::OptionalStreamGuard on_own_stream(stream_);
+  const device::SteadyFp32 steady(weights_.device());
   const auto external = external_tensors();
   auto program = program::record(external, [this] { run_folded(weights_, graph_, output_); });
   if (!program) return base::failure(fmt::format("the network cannot be recorded: {}", program.error()));

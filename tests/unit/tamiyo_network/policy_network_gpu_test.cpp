@@ -56,20 +56,23 @@ TEST_CASE("on a card the network decides under autocast as in fp32") {
   CHECK(found.largest_difference > 1e-4F);
 }
 
-TEST_CASE("on a card the network answers alike while another thread computes in full fp32 by turns") {
+TEST_CASE("on a card the network answers and is recorded alike while another thread computes in full fp32 by turns") {
   const auto device = test::gpu_or_skip();
   auto& context = at::globalContext();
   const bool former = context.allowTF32CuBLAS();
   context.setAllowTF32CuBLAS(true);
   {
-    PolicyNetwork network(weights_on(device));
+    PolicyNetwork network(weights_on(device)), recorded(weights_on(device));
     const HeteroGraph graph = random_graph(kGraphShapes[1], 1);
     const auto expected = network.run(graph).value();
+    PaddedNetwork& padded = recorded.padded(caps_for(graph).value());
     const std::jthread other([&](const std::stop_token& stop) {
       while (!stop.stop_requested()) const device::FullFp32 full(device);
     });
     for (int i = 0; i < 100; ++i) {
       CHECK(test::largest_output_difference(network.run(graph).value(), expected) < 1e-6);
+      REQUIRE(padded.record());
+      CHECK(test::largest_output_difference(recorded.run(graph).value(), expected) < 1e-6);
     }
   }
   context.setAllowTF32CuBLAS(former);
