@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <limits>
 #include <vector>
 
 #include "base/interrupt.h"
 #include "base/text/rounding.h"
+#include "device/asynchronous_error.h"
 #include "device/out_of_memory.h"
 #include "kasmina/network/network_seeds.h"
 #include "kasmina/seed/lifecycle.h"
@@ -26,17 +28,19 @@ namespace {
 
 using step::Microbatch;
 
-// While it lives the model may be trained; then it is as it was.
-class Excursion {
- public:
-  Excursion(const step::Model& model, torch::Device device) : before_(model, device) {}
-  ~Excursion() { before_.restore(); }
-  Excursion(const Excursion&) = delete;
-  Excursion& operator=(const Excursion&) = delete;
-
- private:
-  const lanes::StepSnapshot before_;
-};
+// `work` may train the model; then it is as it was. On a GPU that is lost it cannot be, and the error of `work` says
+// why.
+template <class Work>
+void on_excursion(const step::Model& model, torch::Device device, const Work& work) {
+  const lanes::StepSnapshot before(model, device);
+  try {
+    work();
+  } catch (const std::exception& error) {
+    if (!device::is_asynchronous_error(error.what())) before.restore();
+    throw;
+  }
+  before.restore();
+}
 
 class ControlTrainer {
  public:
@@ -107,11 +111,10 @@ double steps_left(const RunFacts& facts, const RunProgress& progress) {
   return facts.config.growth.control.budget * planned - static_cast<double>(progress.control.steps);
 }
 
+// Leaves the model trained.
 void train(const Evaluation& evaluation, const RunProgress& progress, std::uint32_t epochs, TrainedControl& done) {
   using End = TrainedControl::End;
-  const auto& [model, data, batches, facts, ledger, forward] = evaluation;
   std::vector<SampleFigures> figures;
-  const Excursion excursion(model, facts.device);
   ControlTrainer trainer(evaluation, progress, done.steps);
   while (figures.size() < epochs) {
     ValidationResult result;
@@ -129,7 +132,7 @@ void train(const Evaluation& evaluation, const RunProgress& progress, std::uint3
     done.rejection = {"control_diverged", done.shortened + ", so there is nothing to compare the seed with"};
     return;
   }
-  done.control = control_of(figures, model.network);
+  done.control = control_of(figures, evaluation.model.network);
   done.end = End::kTrained;
 }
 
@@ -182,7 +185,7 @@ TrainedControl train_control(const Evaluation& evaluation, const RunProgress& pr
   }
   const auto begin = facts.clock.now();
   try {
-    train(evaluation, progress, *length, done);
+    on_excursion(model, facts.device, [&] { train(evaluation, progress, *length, done); });
   } catch (const std::exception& error) {
     const std::string lack = device::out_of_memory_message(error);
     if (lack.empty()) throw;

@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "kasmina/network/network_seeds.h"
+#include "support/faults/armed_fault.h"
 #include "support/faults/failing_allocator.h"
 #include "support/models/step_fixture.h"
 #include "support/run_fixture.h"
@@ -305,6 +306,19 @@ TEST_CASE("a control that runs out of memory is rejected, what it trained counts
   CHECK(control.end == TrainedControl::End::kTrained);
   CHECK(control.steps == 6);
   CHECK(steps > 0);
+}
+
+TEST_CASE("an error ends a control with the model as it was, but for a GPU that is lost, which takes no more copies") {
+  constexpr std::uint64_t kSecondStep = 5;  // a step has four batches
+  const auto changed_by_control = [](const char* fault) {
+    SmallRun it(control_config());
+    const auto before = it.bits();
+    const ArmedFault failing(fault, kSecondStep);
+    CHECK_THROWS(tolaria::train_control(it.evaluation, it.progress));
+    return differing(it.bits(), before);
+  };
+  CHECK(changed_by_control("data.batch") == std::vector<std::string>{});
+  CHECK(changed_by_control("device.late_error") != std::vector<std::string>{});
 }
 
 }  // namespace esper::test::control_test
