@@ -33,7 +33,8 @@ class Saver {
   void report_results();
   // Copies the run's state for the saves to come, until release(): what follows may be given up.
   void hold();
-  // Instead an earlier state: the copy is of the model, and the progress belongs to it. Does not touch the device.
+  // Instead an earlier state: the copy is of the model, and the progress belongs to it. Does not touch the device, so
+  // that the averaged model's batch norm statistics are not in it: a run can go on from it, which saves them again.
   void hold(const StateCopy& model, const RunProgress& progress);
   void release() { held_.reset(); }
   bool is_holding() const { return held_.has_value(); }

@@ -4,6 +4,7 @@
 
 #include <ATen/record_function.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "support/run_fixture.h"
 #include "tolaria/summary.h"
@@ -86,6 +88,31 @@ TEST_CASE("a save shares the copy that the run keeps to go back to: the state is
   const int of_copy = copies_in([&] { const tolaria::StateCopy copy(*it.model, torch::kCPU); });
   CHECK(of_copy > 0);
   CHECK(copies_of_run({3, Unit::kSteps}) - of_last_save <= 8 * of_copy);
+}
+
+TEST_CASE("the state that is saved after an error has no averaged statistics, and a run goes on from it as ever") {
+  auto config = epochs(2);
+  config.training.ema_decay = 0.9;
+  SmallRun whole(config);
+  REQUIRE(whole.go().kind == Kind::kDone);
+  SmallRun it(config);
+  int computed = 0;
+  const auto statistics = [&] {
+    ++computed;
+    return std::vector<kasmina::NamedTensor>{{"averaged.norm.mean", at::ones({2})}};
+  };
+  tolaria::Saver saver({it.facts, *it.model, it.progress, it.policy, statistics}, it.writer, it.outbox, it.ledger,
+                       it.display);
+  const tolaria::StateCopy good(*it.model, torch::kCPU);
+  saver.hold(good, it.progress);
+  REQUIRE(saver.save_last_state());
+  CHECK(computed == 0);
+  const auto saved = newest_checkpoint(it);
+  CHECK(std::ranges::find(saved.tensors, "averaged.norm.mean", &kasmina::NamedTensor::id) == saved.tensors.end());
+
+  SmallRun resumed(config, quiet(), saved);
+  REQUIRE(resumed.go().kind == Kind::kDone);
+  CHECK(differing(whole.bits(), resumed.bits()).empty());
 }
 
 TEST_CASE("a run saves each epoch, reports it, and its figures say so") {
