@@ -1,6 +1,7 @@
 #pragma once
 // Errors of a card that say nothing about the call that reports them. Any thread.
 
+#include <exception>
 #include <string_view>
 
 namespace esper::device {
@@ -10,5 +11,16 @@ namespace esper::device {
 // work that this process queued before may be the cause. The message decides, since what a compiled program throws has
 // no code.
 bool is_asynchronous_error(std::string_view message);
+
+// What the end of a scope writes back to tensors, in a destructor, which may be on the way of an error. An asynchronous
+// error of it is passed over: the card is lost, and the next call reports it again.
+template <class Work>
+void put_back(const Work& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    if (!is_asynchronous_error(error.what())) throw;
+  }
+}
 
 }  // namespace esper::device

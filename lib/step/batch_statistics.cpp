@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "device/asynchronous_error.h"
 #include "device/precision.h"
 #include "kasmina/tensor/layers.h"
 
@@ -36,7 +37,7 @@ BatchStatistics::BatchStatistics(const kasmina::Network& network) : network_(net
 
 BatchStatistics::~BatchStatistics() {
   const at::NoGradGuard no_grad;
-  kasmina::write_values(kept_);
+  device::put_back([&] { kasmina::write_values(kept_); });
 }
 
 void BatchStatistics::recompute(const NextInputs& next_inputs, torch::ScalarType compute_type) {

@@ -1,5 +1,7 @@
 #include "step/ema.h"
 
+#include "device/asynchronous_error.h"
+
 namespace esper::step {
 
 void update_averages(GroupState& group, const StepSettings& settings) {
@@ -35,7 +37,9 @@ EmaScope::EmaScope(StepState& state) {
 
 EmaScope::~EmaScope() {
   at::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].copy_(saved_[i]);
+  device::put_back([&] {
+    for (std::size_t i = 0; i < parameters_.size(); ++i) parameters_[i].copy_(saved_[i]);
+  });
 }
 
 }  // namespace esper::step

@@ -3,6 +3,7 @@
 #include <ATen/ops/softplus.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include "device/asynchronous_error.h"
 #include "device/precision.h"
 #include "kasmina/network/network_forward.h"
 #include "kasmina/seed/widening.h"
@@ -35,7 +36,9 @@ class StageScope {
       : scalars_(scalars), afterwards_(afterwards) {
     write_scalars(scalars_, here);
   }
-  ~StageScope() { write_scalars(scalars_, afterwards_); }
+  ~StageScope() {
+    device::put_back([&] { write_scalars(scalars_, afterwards_); });
+  }
   StageScope(const StageScope&) = delete;
   StageScope& operator=(const StageScope&) = delete;
 

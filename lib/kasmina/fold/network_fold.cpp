@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "device/asynchronous_error.h"
 #include "device/precision.h"
 #include "kasmina/network/network_forward.h"
 #include "kasmina/network/network_frozen.h"
@@ -19,7 +20,9 @@ namespace {
 class ValueScope {
  public:
   ValueScope(const TensorValues& here, const TensorValues& afterwards) : afterwards_(afterwards) { write_values(here); }
-  ~ValueScope() { write_values(afterwards_); }
+  ~ValueScope() {
+    device::put_back([&] { write_values(afterwards_); });
+  }
   ValueScope(const ValueScope&) = delete;
   ValueScope& operator=(const ValueScope&) = delete;
 

@@ -1,6 +1,7 @@
 #include "kasmina/network/alpha_override.h"
 
 #include "base/error.h"
+#include "device/asynchronous_error.h"
 
 namespace esper::kasmina {
 
@@ -15,7 +16,7 @@ AlphaOverride::AlphaOverride(const NetworkState& network, const std::string& see
 
 AlphaOverride::~AlphaOverride() {
   const at::NoGradGuard no_grad;
-  alpha_.copy_(saved_);
+  device::put_back([&] { alpha_.copy_(saved_); });
 }
 
 }  // namespace esper::kasmina
