@@ -40,7 +40,7 @@ std::optional<int> DocumentLoader::foreign_line(const YamlDocument& document) co
   if (!is_map && !document.problems.empty()) return document.problems.front().place.line;
   if (!is_map && root.kind != YamlNode::Kind::kNull) return root.place.line;
   for (const YamlEntry& entry : root.entries) {
-    if (entry.key != kExtends && !fields_.resembles_top_key(entry.key)) return entry.place.line;
+    if (!fields_.resembles_top_key(entry.key)) return entry.place.line;
   }
   return std::nullopt;
 }
@@ -64,7 +64,7 @@ void DocumentLoader::apply_section(const YamlNode& node, const std::string& sect
   if (node.kind != YamlNode::Kind::kMap) {
     return report(
         node.place, section,
-        "expected a section, that is lines of \"key: value\"; known keys: " + fields_.keys_of(section, may_extend()));
+        "expected a section, that is lines of \"key: value\"; known keys: " + fields_.keys_of(section, kind_));
   }
   for (const YamlEntry& entry : node.entries) {
     const bool extends = section.empty() && entry.key == kExtends;
@@ -78,7 +78,7 @@ void DocumentLoader::apply_entry(const YamlEntry& entry, const std::string& sect
   const bool dotted = entry.key.find('.') != std::string::npos;
   if (const RemovedField* removed = dotted ? nullptr : removed_field(path)) return refuse_removed(entry, *removed);
   if (row == nullptr || dotted) {
-    return report(entry.place, shortened(path), fields_.unknown_key(entry.key, section, may_extend()));
+    return report(entry.place, shortened(path), fields_.unknown_key(entry.key, section, kind_));
   }
   places_.record(path, entry.value);
   if (row->is_section()) {

@@ -36,7 +36,6 @@ class DocumentLoader {
   void apply_section(const YamlNode& node, const std::string& section);
   void apply_entry(const YamlEntry& entry, const std::string& section);
   void refuse_removed(const YamlEntry& entry, const RemovedField& field);
-  bool may_extend() const { return kind_ == DocumentKind::kRunFile; }
   void add_findings();
   void add_warnings();
 

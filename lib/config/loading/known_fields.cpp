@@ -22,25 +22,27 @@ const FieldRow* KnownFields::find(const std::string& path) const {
   return found == by_path_.end() ? nullptr : found->second;
 }
 
-std::vector<std::string> KnownFields::keys(const std::string& section, bool may_extend) const {
+std::vector<std::string> KnownFields::keys(const std::string& section, DocumentKind kind) const {
   std::vector<std::string> all = keys_.at(section);
-  if (section.empty() && may_extend) all.emplace_back(kExtends);
+  if (section.empty() && kind == DocumentKind::kRunFile) all.emplace_back(kExtends);
   return all;
 }
 
-std::string KnownFields::keys_of(const std::string& section, bool may_extend) const {
-  return joined(keys(section, may_extend));
+std::string KnownFields::keys_of(const std::string& section, DocumentKind kind) const {
+  return joined(keys(section, kind));
 }
 
-bool KnownFields::resembles_top_key(const std::string& key) const { return nearest(key, keys_.at("")).has_value(); }
+bool KnownFields::resembles_top_key(const std::string& key) const {
+  return nearest(key, keys("", DocumentKind::kRunFile)).has_value();
+}
 
-std::string KnownFields::unknown_key(const std::string& key, const std::string& section, bool may_extend) const {
+std::string KnownFields::unknown_key(const std::string& key, const std::string& section, DocumentKind kind) const {
   std::vector<std::string> elsewhere;
   for (const FieldRow& row : rows_) {
     if (row.path == key || row.key() == key) elsewhere.push_back(row.path);
   }
   constexpr std::size_t kFew = 3;
-  const std::vector<std::string> here = keys(section, may_extend);
+  const std::vector<std::string> here = keys(section, kind);
   if (const auto close = nearest(key, here)) {
     return "unknown key; did you mean " + *close + "? Known here: " + joined(here);
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/fields/field_table.h"
+#include "config/loading/load.h"
 
 namespace esper::config {
 
@@ -22,15 +23,15 @@ class KnownFields {
 
   // The field or section; null where there is none.
   const FieldRow* find(const std::string& path) const;
-  // The keys of a section, as a list. may_extend: of a document that may extend another one.
-  std::string keys_of(const std::string& section, bool may_extend) const;
-  // Whether it is, or resembles, a key at the top.
+  // The keys of a section, as a list. kExtends is one at the top of a document that may extend another one.
+  std::string keys_of(const std::string& section, DocumentKind kind) const;
+  // Whether it is, or resembles, a key at the top of a run file.
   bool resembles_top_key(const std::string& key) const;
   // The problem of a key that the section does not have, with what may be meant.
-  std::string unknown_key(const std::string& key, const std::string& section, bool may_extend) const;
+  std::string unknown_key(const std::string& key, const std::string& section, DocumentKind kind) const;
 
  private:
-  std::vector<std::string> keys(const std::string& section, bool may_extend) const;
+  std::vector<std::string> keys(const std::string& section, DocumentKind kind) const;
 
   std::vector<FieldRow> rows_;
   std::unordered_map<std::string, const FieldRow*> by_path_;

@@ -177,6 +177,16 @@ TEST_CASE("a misspelt key of an extended file is named as one of the run file's 
              ContainsSubstring("base.yaml:1:1: epohcs: unknown key; did you mean epochs?"));
 }
 
+TEST_CASE("a misspelt extends of a file within a chain is named, with the key that is meant") {
+  const Folder folder;
+  folder.write("farthest.yaml", "seed: 5\n");
+  const std::string middle = folder.write("middle.yaml", "extend: farthest.yaml\nepochs: 3\n");
+  const LoadedConfig loaded = read_run_config(folder.write("run.yaml", "extends: middle.yaml\n"));
+  REQUIRE(loaded.problems.size() == 1);
+  CHECK_THAT(to_string(loaded.problems[0]),
+             ContainsSubstring(middle + ":1:1: extend: unknown key; did you mean extends?"));
+}
+
 // Data that is too large for the repository is named by --set data.path.
 TEST_CASE("every run file of the project loads, but for a path that the user gives") {
   int count = 0;
