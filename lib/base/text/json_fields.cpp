@@ -36,8 +36,11 @@ std::string plain_reason(const std::exception& error) {
   switch (of_json->id) {
     case kOtherReference:
       return "another type is needed than " + found;
-    case kAt:
+    case kAt:  // by an index or by a name
     case kOperator:
+      if (found == "object") return "a list is needed, not object";
+      if (found != "array") return "a list or an object is needed, not " + found;
+      [[fallthrough]];
     case kValue:
       return "an object is needed, not " + found;
     default:

@@ -119,14 +119,19 @@ TEST_CASE("the reason of an error is without what the library is called by in C+
     }
     return std::string();
   };
-  const json number = 7, null;
+  const json number = 7, null, list = json::array();
   CHECK(reason([] { const json document = json::parse("[1,"); }) ==
         "parse error at line 1, column 4: syntax error while parsing value - unexpected end of input; expected '[', "
         "'{', or a literal");
   CHECK(reason([] { kDocument.at("none"); }) == "key 'none' not found");
   CHECK(reason([] { kDocument.at("whole").get<std::string>(); }) == "type must be string, but is number");
-  CHECK(reason([&] { number.at("none"); }) == "an object is needed, not number");
-  CHECK(reason([&] { (void)null["none"]; }) == "an object is needed, not null");
+  CHECK(reason([] { kDocument.at(0); }) == "a list is needed, not object");
+  CHECK(reason([] { (void)kDocument[0]; }) == "a list is needed, not object");
+  CHECK(reason([&] { list.at("none"); }) == "an object is needed, not array");
+  CHECK(reason([&] { (void)list["none"]; }) == "an object is needed, not array");
+  CHECK(reason([&] { number.at("none"); }) == "a list or an object is needed, not number");
+  CHECK(reason([&] { number.at(0); }) == "a list or an object is needed, not number");
+  CHECK(reason([&] { (void)null["none"]; }) == "a list or an object is needed, not null");
   CHECK(reason([&] { (void)null.value("none", 1); }) == "an object is needed, not null");
   CHECK(reason([&] { (void)number.get_ref<const json::array_t&>(); }) == "another type is needed than number");
   CHECK(reason([] { throw std::runtime_error("[json.exception.none] a reason"); }) == "[json.exception.none] a reason");
