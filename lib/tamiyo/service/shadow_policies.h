@@ -37,7 +37,8 @@ class ShadowPolicies {
 
   // An object, as under "shadows" in a saved state.
   nlohmann::json states() const;
-  // From there, or from null: one without a state of its own, or with one that it cannot read, begins anew.
+  // From there, or an empty object. Anything else is reported as unread for each. One without a state of its own, or
+  // with one that it cannot read, begins anew.
   void restore(const nlohmann::json& states);
   // Those that begin anew since the last restore() could not read their states.
   const std::vector<UnreadShadow>& unread() const { return unread_; }
