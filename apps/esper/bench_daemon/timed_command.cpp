@@ -22,6 +22,12 @@ namespace {
 
 constexpr auto kKillTime = std::chrono::seconds(5);
 
+// What a machine that has too much to do is out of, and has again later.
+bool may_pass(const std::error_code& code) {
+  return code == std::errc::timed_out || code == std::errc::resource_unavailable_try_again ||
+         code == std::errc::not_enough_memory;
+}
+
 int end_of(pid_t child, const std::string& program, base::Duration end_time) {
   if (const auto status = base::await_child(child, end_time)) return *status;
   base::end_group(child, kKillTime);
@@ -60,9 +66,9 @@ TimedCommand time_needed_command(const CommandWords& words, const std::vector<st
   try {
     return time_command(words, environment, end_time);
   } catch (const std::system_error& error) {
-    throw base::Error(
-        base::ExitCode::kResources,
-        std::string(error.what()) + "; nothing was measured: try again, when this machine has less to do");
+    const std::string advice =
+        may_pass(error.code()) ? ": try again, when this machine has less to do" : ": it needs " + words.front();
+    throw base::Error(base::ExitCode::kResources, std::string(error.what()) + "; the measurement ends" + advice);
   }
 }
 

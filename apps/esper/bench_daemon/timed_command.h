@@ -22,7 +22,8 @@ struct TimedCommand {
 // is killed then.
 TimedCommand time_command(const CommandWords& words, const std::vector<std::string>& environment = {},
                           base::Duration end_time = std::chrono::seconds(60));
-// The same for a command without which there is no measurement. Throws base::Error{kResources} with the way out.
+// The same for a command without which there is no measurement. Throws base::Error{kResources}, with advice where
+// it may be there later.
 TimedCommand time_needed_command(const CommandWords& words, const std::vector<std::string>& environment = {},
                                  base::Duration end_time = std::chrono::seconds(60));
 // This process's own environment, with these on top.

@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -15,6 +16,7 @@
 namespace esper::test::task_spooler_test {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
 using Catch::Matchers::StartsWith;
 using namespace std::chrono_literals;
 
@@ -59,8 +61,23 @@ TEST_CASE("a task-spooler that does not end when it is asked is a lack of resour
     FAIL("it has ended");
   } catch (const base::Error& error) {
     CHECK(error.code() == base::ExitCode::kResources);
-    CHECK_THAT(error.what(),
-               StartsWith("tsp has closed its output and does not end") && ContainsSubstring("try again"));
+    CHECK_THAT(error.what(), StartsWith("tsp has closed its output and does not end") &&
+                                 EndsWith("; the measurement ends: try again, when this machine has less to do"));
+  }
+}
+
+TEST_CASE("a task-spooler that is gone when it is asked is named, without the advice to wait") {
+  const OnlySpooler only("exit 0");
+  const TaskSpooler spooler(only.folder.path());
+  REQUIRE(spooler.is_here());
+  std::filesystem::remove(only.folder / "tsp");
+  try {
+    spooler.queue({"true"});
+    FAIL("it has run");
+  } catch (const base::Error& error) {
+    CHECK(error.code() == base::ExitCode::kResources);
+    CHECK_THAT(error.what(), StartsWith("cannot start tsp: No such file or directory") &&
+                                 EndsWith("; the measurement ends: it needs tsp"));
   }
 }
 
