@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kUsualLines = 256;
+constexpr std::size_t kUsualLines = 320;
 
 bool is_key(std::string_view text) {
   const auto is_part = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
@@ -50,10 +50,20 @@ std::string real_json(std::string_view value) {
   return number ? json(*number).dump() : std::string(value);
 }
 
-// A list or a quoted text that begins also ends: what was cut off does not.
+// Where the quotes that begin at `from` end, or text.size().
+std::size_t end_of_quotes(std::string_view text, std::size_t from) {
+  std::size_t at = from + 1;
+  while (at < text.size() && text[at] != '"') at += text[at] == '\\' ? 2 : 1;
+  return std::min(at, text.size());
+}
+
+// A list or a quoted text that begins ends with the line: what was cut off does not.
 bool is_whole_value(std::string_view value) {
-  const char end = value.front() == '[' ? ']' : value.front() == '"' ? '"' : '\0';
-  return end == '\0' || value.find(end, 1) != std::string_view::npos;
+  if (value.front() == '"') return end_of_quotes(value, 0) + 1 == value.size();
+  if (value.front() != '[') return true;
+  std::size_t at = 1;
+  while (at < value.size() && value[at] != ']') at = (value[at] == '"' ? end_of_quotes(value, at) : at) + 1;
+  return at + 1 == value.size();
 }
 
 std::string list_json(std::string_view value, const std::string& path) {
@@ -143,7 +153,7 @@ base::Expected<ConfigText> ConfigText::read(std::string text) {
   return config;
 }
 
-std::string_view ConfigText::value_of(std::string_view path) const {
+std::optional<std::string_view> ConfigText::value_of(std::string_view path) const {
   std::size_t indent = 0;  // of the fields of the section that is searched
   for (auto line = lines_.begin(); line != lines_.end() && line->indent >= indent; ++line) {
     const std::string_view key = key_of(*line);
@@ -154,11 +164,11 @@ std::string_view ConfigText::value_of(std::string_view path) const {
     path.remove_prefix(key.size() + 1);
     indent = below->indent;
   }
-  return {};
+  return std::nullopt;
 }
 
 std::string ConfigText::text_of(std::string_view path) const {
-  const std::string_view value = value_of(path);
+  const std::string_view value = value_of(path).value_or("");
   if (!value.starts_with('"')) return std::string(value);
   if (value.size() > 1 && value.ends_with('"') && value.find('\\') == std::string_view::npos) {
     return std::string(value.substr(1, value.size() - 2));

@@ -2,6 +2,7 @@
 // A run's config.yaml as a list of fields, without parsing YAML: the file is what config::resolved_yaml() writes, one
 // field a line. Many times as fast as config::read_run_config_text(), and no file makes it throw. Any thread.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,9 +17,10 @@ class ConfigText {
   // end, is refused, with the line's number.
   static base::Expected<ConfigText> read(std::string text);
 
-  // The value as it is written; empty where there is no field of that path ("training.optimizer.lr").
-  std::string_view value_of(std::string_view path) const;
-  // The same without quotes where it has some.
+  // The value as it is written, empty where there is none behind the field's name; nothing where there is no field of
+  // that path ("training.optimizer.lr"). A section has no value.
+  std::optional<std::string_view> value_of(std::string_view path) const;
+  // The same without quotes where it has some; empty where there is nothing.
   std::string text_of(std::string_view path) const;
   // config::config_hash() of a configuration that was written so, by this version or an earlier one: 16 digits.
   std::string hash() const;

@@ -62,26 +62,28 @@ void take_entries(RunReading& reading) {
   for (const auto& checkpoint : checkpoints) reading.checkpoints.push_back(checkpoint.path);
 }
 
-void report_field(RunReading& reading, std::string_view path, std::string_view value) {
-  reading.report(value.empty() ? fmt::format("config.yaml cannot be read: it has no {}", path)
-                               : fmt::format("config.yaml cannot be read: {} is {}", path, base::in_quotes(value)));
+void report_field(RunReading& reading, std::string_view path, std::optional<std::string_view> value) {
+  reading.report(value ? fmt::format("config.yaml cannot be read: {} is {}", path, base::in_quotes(*value))
+                       : fmt::format("config.yaml cannot be read: it has no {}", path));
 }
 
 // A field that every config.yaml has.
 template <class Number>
-std::optional<Number> number_in(RunReading& reading, const ConfigText& config, std::string_view path) {
+std::optional<Number> number_in(RunReading& reading, const ConfigText& config, std::string_view path, Number least) {
   const auto value = config.value_of(path);
-  const auto number = base::parse_number<Number>(value);
-  if (!number) report_field(reading, path, value);
-  return number;
+  const auto number = base::parse_number<Number>(value.value_or(""));
+  if (number && *number >= least) return number;
+  report_field(reading, path, value);
+  return std::nullopt;
 }
 
 // A field that those of earlier versions lack.
 config::Metric metric_in(RunReading& reading, const ConfigText& config, std::string_view path,
                          config::Metric standard) {
   const auto value = config.value_of(path);
-  const auto metric = base::from_name<config::Metric>(value);
-  if (!metric && !value.empty()) report_field(reading, path, value);
+  if (!value) return standard;
+  const auto metric = base::from_name<config::Metric>(*value);
+  if (!metric) report_field(reading, path, value);
   return metric.value_or(standard);
 }
 
@@ -97,8 +99,8 @@ void take_config(RunReading& reading, const FolderReader& folder) {
   record.task = config->text_of("task");
   record.dataset = config->text_of("data.kind");
   record.host = config->text_of("host.kind");
-  record.seed = number_in<std::uint64_t>(reading, *config, "seed");
-  record.planned_epochs = number_in<std::int64_t>(reading, *config, "epochs");
+  record.seed = number_in<std::uint64_t>(reading, *config, "seed", 0);
+  record.planned_epochs = number_in<std::int64_t>(reading, *config, "epochs", 1);
   const auto metric = metric_in(reading, *config, "training.metric", config::TrainingConfig().metric);
   const auto best = metric_in(reading, *config, "checkpoint.best_metric", config::CheckpointConfig().best_metric);
   record.metric = base::name_of(metric);

@@ -45,7 +45,7 @@ std::string stamp_of_changes(const runs::FolderReader& folder) {
 std::int64_t planned_epochs(const std::string& run, const runs::ConfigText& config) {
   try {
     const auto changed = runs::changed_epochs(run);
-    return changed ? *changed : count_in(config.value_of("epochs"));
+    return changed ? *changed : count_in(config.value_of("epochs").value_or(""));
   } catch (const base::Error&) {
     return 0;
   }
@@ -110,7 +110,7 @@ void ProgressReader::read_facts(Run& run, const runs::FolderReader& folder) {
   const auto config = runs::ConfigText::read(file.read(0, kMostConfigBytes));
   if (!config) return;
   run.facts.planned_epochs = planned_epochs(run.folder, *config);
-  const auto metric = base::from_name<config::Metric>(config->value_of("training.metric"));
+  const auto metric = base::from_name<config::Metric>(config->value_of("training.metric").value_or(""));
   if (metric) run.facts.metric = base::name_of(*metric);
 }
 

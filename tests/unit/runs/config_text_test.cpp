@@ -54,6 +54,16 @@ TEST_CASE("what is no resolved configuration is refused with its line") {
   CHECK(ConfigText::read("name: a\n  - item\n").error() == "line 2 is no field:   - item");
   CHECK(ConfigText::read("name: \"a\n").error() == "line 1 is no field: name: \"a");
   CHECK(ConfigText::read("seed: 1\nlist: [1, 2\n").error() == "line 2 is no field: list: [1, 2");
+  for (const char* cut_off :
+       {R"("a\"b)", R"("a\)", R"("a\\\")", R"("a" b)", R"(")", R"([1, "]", 2)", R"(["a\"]", "b)", "[1] 2", "["}) {
+    CAPTURE(cut_off);
+    CHECK_FALSE(ConfigText::read(std::string("seed: 1\nvalue: ") + cut_off + "\n"));
+  }
+  for (const char* whole :
+       {R"("a\"b")", R"("a\\")", R"("")", R"([1, "]", 2])", R"(["a\"]", "[b"])", "[]", "a]", "a\""}) {
+    CAPTURE(whole);
+    CHECK(ConfigText::read(std::string("seed: 1\nvalue: ") + whole + "\n"));
+  }
   CHECK(ConfigText::read("  indented: 1\n").error() == "line 1 is no field:   indented: 1");
   CHECK(ConfigText::read(std::string(2 << 20, 'a')).error() == "it has more than 1 MiB");
   CHECK(ConfigText::read(std::string("a: b\n\0: 1\n", 10)).error() == "line 2 is no field: \\x00: 1");
@@ -70,10 +80,14 @@ TEST_CASE("a field is found by its whole path, whatever fields of that name ther
   CHECK(text->value_of("data_more.kind") == "other");
   CHECK(text->value_of("kind") == "top");
   CHECK(text->value_of("host.kind") == "cnn");
-  for (const char* missing : {"data", "data.augment", "data.host", "empty", "empty.kind", "host.path", "host.kind.cnn",
-                              "hos.kind", "augment.kind", "path", ""}) {
+  for (const char* without_value : {"data", "data.augment", "empty"}) {
+    CAPTURE(without_value);
+    CHECK(text->value_of(without_value) == "");
+  }
+  for (const char* missing :
+       {"data.host", "empty.kind", "host.path", "host.kind.cnn", "hos.kind", "augment.kind", "path", ""}) {
     CAPTURE(missing);
-    CHECK(text->value_of(missing).empty());
+    CHECK_FALSE(text->value_of(missing));
   }
 }
 

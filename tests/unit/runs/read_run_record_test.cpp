@@ -319,6 +319,26 @@ TEST_CASE("what cannot be read makes a run damaged, with the reason, and nothing
     write_text(run.path + "/config.yaml", "seed: 1\nepochs: three\n");
     reason = "config.yaml cannot be read: epochs is \"three\"";
   }
+  SECTION("a number of epochs that no run has") {
+    write_text(run.path + "/config.yaml", "seed: 1\nepochs: -2\n");
+    reason = "config.yaml cannot be read: epochs is \"-2\"";
+  }
+  SECTION("a seed that is missing behind its name") {
+    write_text(run.path + "/config.yaml", "seed:\nepochs: 3\n");
+    reason = "config.yaml cannot be read: seed is \"\"";
+  }
+  SECTION("a metric that is missing behind its name") {
+    write_text(run.path + "/config.yaml", "seed: 1\nepochs: 3\ntraining:\n  metric:\n");
+    reason = "config.yaml cannot be read: training.metric is \"\"";
+  }
+  SECTION("a text that ends in an escaped quote") {
+    write_text(run.path + "/config.yaml", "seed: 1\nepochs: 3\nname: \"a\\\"b\n");
+    reason = "config.yaml cannot be read: line 3 is no field";
+  }
+  SECTION("a list whose end is within a text") {
+    write_text(run.path + "/config.yaml", "seed: 1\nepochs: 3\nextra: [1, \"]\", 2\n");
+    reason = "config.yaml cannot be read: line 3 is no field";
+  }
   SECTION("a metric that there is not") {
     write_text(run.path + "/config.yaml", "seed: 1\nepochs: 3\ntraining:\n  metric: luck\n");
     reason = "config.yaml cannot be read: training.metric is \"luck\"";
