@@ -5,12 +5,15 @@
 #include <ranges>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text/standard_output.h"
+#include "engine/saved_run.h"
 #include "kasmina/network/network_tensors.h"
 #include "nissa/log.h"
 #include "tolaria/checkpoint/checkpoint.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
+#include "tolaria/run/no_checkpoint.h"
 
 namespace esper::engine {
 namespace {
@@ -21,22 +24,26 @@ base::Expected<void> restore_model_of(const std::string& checkpoint, TrainingSet
   const auto image = tolaria::read_checkpoint(run.files, checkpoint);
   if (!image) return base::failure(tolaria::why_unusable(checkpoint, image.error()));
   auto model = fresh_model(setup);
-  const auto restored = tolaria::try_load(
-      [&] { return step::restore_model(*model, image->run.at("topology"), image->tensors, setup.device); });
-  if (!restored) return base::failure(checkpoint + " cannot be used: " + restored.error());
+  if (auto restored = restore_network(*model, checkpoint, *image, setup.device); !restored) return restored;
   setup.model = std::move(model);
   return {};
 }
 
-// Path of the checkpoint that the setup's network is of then; empty: the network stays as at the start.
+// Path of the checkpoint that the setup's network is of then; empty: the run has none, and the network stays as at the
+// start. Throws where it has some of which none can be used.
 std::string restore_newest_model(TrainingSetup& setup, const OpenRun& run) {
   const auto checkpoints = tolaria::list_checkpoints(run.files, run.folder.checkpoints());
+  std::vector<std::string> reasons;
   for (const auto& checkpoint : std::views::reverse(checkpoints)) {
     const auto restored = restore_model_of(checkpoint.path, setup, run);
-    if (restored) return checkpoint.path;
-    nissa::log::warning(restored.error());
+    if (!restored) {
+      reasons.push_back(restored.error());
+      continue;
+    }
+    for (const auto& reason : reasons) nissa::log::warning(reason);
+    return checkpoint.path;
   }
-  if (!checkpoints.empty()) nissa::log::warning("the sizes are of the network at the start of " + run.folder.path);
+  if (!reasons.empty()) tolaria::fail_without_usable(run.folder.path, reasons);
   return {};
 }
 

@@ -53,13 +53,15 @@ std::string choose_checkpoint(base::FileSystem& files, const std::string& run_di
               fmt::format("run {} has no checkpoint {}; available: {}", run_dir, checkpoint, names_of(entries)));
 }
 
+// Of a checkpoint that the user named, or could have named another than.
+[[noreturn]] void refuse_checkpoint(const std::string& reason) {
+  throw Error(ExitCode::kCheckpoint, reason + "; choose another with --checkpoint");
+}
+
 std::optional<data::Preprocessing> preprocessing_in(const tolaria::CheckpointImage& image, const std::string& path) {
   if (image.preprocessing.empty()) return std::nullopt;
   auto read = data::read_preprocessing(image.preprocessing);
-  if (!read) {
-    throw Error(ExitCode::kCheckpoint,
-                path + "/preprocessing.json cannot be used: " + read.error() + "; choose another with --checkpoint");
-  }
+  if (!read) refuse_checkpoint(path + "/preprocessing.json cannot be used: " + read.error());
   return std::move(*read);
 }
 
@@ -72,10 +74,7 @@ bool has_statistics(const tolaria::CheckpointImage& image) {
 SavedRun open_saved_run(base::FileSystem& files, const std::string& run_dir, const std::string& checkpoint) {
   const auto path = choose_checkpoint(files, run_dir, checkpoint);
   auto image = tolaria::read_checkpoint(files, path);
-  if (!image) {
-    throw Error(ExitCode::kCheckpoint,
-                tolaria::why_unusable(path, image.error()) + "; choose another with --checkpoint");
-  }
+  if (!image) refuse_checkpoint(tolaria::why_unusable(path, image.error()));
   auto preprocessing = preprocessing_in(*image, path);
   return {path, std::move(*image), std::move(preprocessing)};
 }
@@ -93,11 +92,17 @@ SavedNumerics saved_numerics(const SavedRun& saved) {
           std::ranges::any_of(saved.image.tensors, [](const auto& it) { return it.id.starts_with("scaler."); })};
 }
 
+base::Expected<void> restore_network(step::Model& model, const std::string& path, const tolaria::CheckpointImage& image,
+                                     torch::Device device) {
+  const auto restored =
+      tolaria::try_load([&] { return step::restore_model(model, image.run.at("topology"), image.tensors, device); });
+  if (!restored) return base::failure(path + " cannot be used: " + restored.error());
+  return {};
+}
+
 void restore(TrainingSetup& setup, const SavedRun& saved) {
-  const auto& image = saved.image;
-  const auto restored = tolaria::try_load(
-      [&] { return step::restore_model(*setup.model, image.run.at("topology"), image.tensors, setup.device); });
-  if (!restored) throw Error(ExitCode::kCheckpoint, saved.path + " cannot be used: " + restored.error());
+  const auto restored = restore_network(*setup.model, saved.path, saved.image, setup.device);
+  if (!restored) refuse_checkpoint(restored.error());
 }
 
 tolaria::AveragedModel averaged_model(TrainingSetup& setup, const SavedRun& saved) {

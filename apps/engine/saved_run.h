@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "base/expected.h"
 #include "base/file_system.h"
 #include "data/preprocessing.h"
 #include "engine/training_setup.h"
@@ -28,7 +29,11 @@ void require_task(const SavedRun& saved, config::Task task);
 // By the checkpoint's tensors, and the run's reactions that it holds.
 SavedNumerics saved_numerics(const SavedRun& saved);
 
-// Makes the setup's network the checkpoint's. Throws Error{kCheckpoint}.
+// Makes `model`, fresh from build_model, the network of this image. Fails with its path and the reason.
+base::Expected<void> restore_network(step::Model& model, const std::string& path, const tolaria::CheckpointImage& image,
+                                     torch::Device device);
+
+// Makes the setup's network the checkpoint's. Throws Error{kCheckpoint}, with the advice to choose another.
 void restore(TrainingSetup& setup, const SavedRun& saved);
 
 // The setup's network as validation measures it. Its batch norm statistics are the checkpoint's; where it has none they

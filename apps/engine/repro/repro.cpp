@@ -56,7 +56,8 @@ std::vector<Microbatch> microbatches_of(const StepBundle& bundle, const std::str
 TrainingSetup setup_of_bundle(config::RunConfig config, const SavedRun& saved) {
   config.device.kind = "cpu";
   TrainingSetup setup = set_up_saved(config, saved.preprocessing->shape, saved_numerics(saved));
-  restore(setup, saved);
+  const auto restored = restore_network(*setup.model, saved.path, saved.image, setup.device);
+  if (!restored) throw Error(ExitCode::kCheckpoint, restored.error());
   return setup;
 }
 

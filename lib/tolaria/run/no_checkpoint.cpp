@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "base/text/joined.h"
 #include "history/telemetry/jsonl_reader.h"
 #include "leyline/telemetry/telemetry.h"
 #include "storage/journal/journal.h"
@@ -46,6 +47,15 @@ std::vector<CheckpointEntry> require_checkpoints(base::FileSystem& files, const 
   }
   const auto lost = lost_checkpoints(files, run);
   throw base::Error(base::ExitCode::kCheckpoint, lost.empty() ? "run " + run + " has no checkpoint yet" : lost);
+}
+
+void fail_without_usable(const std::string& run, const std::vector<std::string>& reasons) {
+  throw base::Error(
+      base::ExitCode::kCheckpoint,
+      fmt::format(
+          "no checkpoint of {} can be used:\n  {}\nRepair one of them (permissions, the disk, its data, a newer "
+          "version of esper) and resume again; or start a new run: esper train --config {}/config.yaml",
+          run, base::joined(reasons, "\n  "), run));
 }
 
 }  // namespace esper::tolaria

@@ -16,4 +16,7 @@ std::string lost_checkpoints(base::FileSystem& files, const std::string& run);
 // that the run has none yet.
 std::vector<CheckpointEntry> require_checkpoints(base::FileSystem& files, const std::string& run);
 
+// Throws Error{kCheckpoint}: the run has checkpoints, and none can be used, for these reasons, each with its path.
+[[noreturn]] void fail_without_usable(const std::string& run, const std::vector<std::string>& reasons);
+
 }  // namespace esper::tolaria

@@ -52,12 +52,9 @@ base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& targ
 }
 
 [[noreturn]] void fail_with_reasons(const std::string& run, const std::vector<RefusedCheckpoint>& refused) {
-  std::string reasons;
-  for (const auto& checkpoint : refused) reasons += fmt::format("\n  {}: {}", checkpoint.path, checkpoint.reason);
-  fail(
-      fmt::format("no checkpoint of {} can be used:{}\nRepair one of them (permissions, the disk, its data, a newer "
-                  "version of esper) and resume again; or start a new run: esper train --config {}/config.yaml",
-                  run, reasons, run));
+  std::vector<std::string> reasons;
+  for (const auto& checkpoint : refused) reasons.push_back(checkpoint.path + ": " + checkpoint.reason);
+  fail_without_usable(run, reasons);
 }
 
 // Whether the run, as its journal says, went back to before each of its checkpoints, and did not save since.

@@ -23,6 +23,7 @@ using namespace esper;
 using namespace esper::test;
 using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::EndsWith;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
@@ -267,7 +268,7 @@ TEST_CASE("a checkpoint that no run can go on from is not forked, for the reason
        {Forgery{"/progress/wall_s", 1e300, "wall_s is 1e+300, and no run takes such a time"},
         Forgery{"/progress/batch", 1000, "its cursor is beyond the end of the epoch"},
         Forgery{"/progress/changes", json::array({later}), "run.json has changes of settings after the epoch"},
-        Forgery{"/progress/control", 1, "run.json: an object is needed, not number"},
+        Forgery{"/progress/control", 1, "run.json: a list or an object is needed, not number"},
         Forgery{"/progress/safety/good_step", 1000, "run.json: safety.good_step is 1000, beyond step "},
         Forgery{"/controller", "{}", "the saved state of the policy is unusable"},
         Forgery{"/computed_on", 1, "run.json: type must be string, but is number"}}) {
@@ -292,7 +293,8 @@ TEST_CASE("a checkpoint that no run can go on from is not forked, for the reason
   const Finished evaluated = run_esper({"evaluate", run.string(), "--json"});
   CHECK(evaluated.exit_code == 5);
   CHECK_THAT(json_of(evaluated)["error"]["text"].get<std::string>(),
-             ContainsSubstring(last + " cannot be used: run.json: key 'topology' not found"));
+             ContainsSubstring(last + " cannot be used: run.json: key 'topology' not found") &&
+                 EndsWith("; choose another with --checkpoint"));
 }
 
 TEST_CASE("a fork without a seed has no figures of its parent's, and a run that is over says so") {

@@ -118,6 +118,15 @@ TEST_CASE("a dry run of a run that is continued has the sizes of the network tha
   CHECK_THAT(shown.err, ContainsSubstring(newest.string()));
   CHECK(json_of(shown)["checkpoint"] != newest.string());
   CHECK(checkpoints_of(room.run("run")) == before);
+
+  for (const auto& name : before) fs::remove(room.run("run") / "checkpoints" / name / "manifest.json");
+  const Finished refused = run_esper({"train", "--dry-run", "--json", "--resume", room.run("run")});
+  CHECK(refused.exit_code == 5);
+  const auto reasons = json_of(refused)["error"]["text"].get<std::string>();
+  CHECK_THAT(reasons, ContainsSubstring("no checkpoint of " + room.run("run").string() + " can be used:\n  "));
+  for (const auto& name : before) CHECK_THAT(reasons, ContainsSubstring("/checkpoints/" + name));
+  CHECK(checkpoints_of(room.run("run")) == before);
+  CHECK(resume(room.run("run")).exit_code == 5);
 }
 
 }  // namespace esper::test::run_folder_test
