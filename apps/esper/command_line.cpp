@@ -1,6 +1,8 @@
 #include "esper/command_line.h"
 
 #include <algorithm>
+#include <ranges>
+#include <string_view>
 
 #include "base/text/joined.h"
 #include "base/text/nearest.h"
@@ -10,10 +12,38 @@ namespace {
 
 constexpr std::string_view kSet = "--set", kConfig = "--config";
 
-// One of a misspelt field, too: it is reported as such. With a slash before the "=" it is a path.
-bool is_assignment(const std::string& word) {
+// One of a misspelt field, too: it is reported as such.
+bool is_assignment(std::string_view word) {
+  const auto is_of_key = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  };
   const std::size_t equals = word.find('=');
-  return equals != std::string::npos && equals > 0 && word.front() != '-' && word.find('/') > equals;
+  return equals != std::string_view::npos && equals > 0 && std::ranges::all_of(word.substr(0, equals), is_of_key);
+}
+
+// Places of the words that follow an assignment of --set and are one, too.
+std::vector<std::size_t> further_assignments(const std::vector<std::string>& words) {
+  std::vector<std::size_t> places;
+  bool follows = false;  // the word before is an assignment of --set
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    if (words[i] == kSet && i + 1 < words.size()) {
+      ++i;
+      follows = true;
+      continue;
+    }
+    const bool is_first = words[i].starts_with("--set=");
+    follows = is_first || (follows && is_assignment(words[i]));
+    if (follows && !is_first) places.push_back(i);
+  }
+  return places;
+}
+
+bool lacks_positional(const CLI::App& root) {
+  const CLI::App* app = &root;
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().back();
+  return std::ranges::any_of(app->get_options(), [](const CLI::Option* option) {
+    return option->get_positional() && option->get_required() && option->count() == 0;
+  });
 }
 
 void add_option_names(const CLI::App& app, std::vector<std::string>& names) {
@@ -52,27 +82,19 @@ std::string hint_for(const std::string& word, const std::vector<std::string>& op
 }  // namespace
 
 std::vector<std::string> with_separate_assignments(const std::vector<std::string>& words) {
-  const bool sets = std::any_of(words.begin(), words.end(), [](const auto& word) { return word.starts_with(kSet); });
-  if (!sets) return words;
-  std::vector<std::string> out;
-  bool follows = false;  // the word before is an assignment of --set
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "--") {
-      out.insert(out.end(), words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
-      break;
-    }
-    if (word == kSet && i + 1 < words.size()) {
-      out.push_back(word);
-      out.push_back(words[++i]);
-      follows = true;
-      continue;
-    }
-    follows = (follows && is_assignment(word)) || word.starts_with("--set=");
-    if (follows && !word.starts_with("--")) out.emplace_back(kSet);
-    out.push_back(word);
-  }
+  std::vector<std::string> out = words;
+  for (const std::size_t place : further_assignments(words) | std::views::reverse)
+    out.emplace(out.begin() + static_cast<std::ptrdiff_t>(place), kSet);
   return out;
+}
+
+std::string missing_behind_set(const CLI::App& root, const std::vector<std::string>& words) {
+  const auto places = further_assignments(words);
+  if (places.empty() || !lacks_positional(root)) return "";
+  const auto read = base::joined(places, ", ", [&](std::size_t place) { return quoted(words[place]); });
+  if (places.size() > 1)
+    return read + " were read as assignments of --set; write a path among them as ./PATH, or put it before --set";
+  return read + " was read as an assignment of --set; write ./" + words[places.front()] + ", or put it before --set";
 }
 
 std::string unexpected_arguments(const CLI::App& root, const std::string& command) {

@@ -5,12 +5,15 @@
 #include <exception>
 #include <new>
 #include <sstream>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/fault.h"
 #include "base/memory_reserve.h"
 #include "base/out_of_memory_exit.h"
+#include "base/text/joined.h"
 #include "base/text/problem.h"
 #include "base/text/standard_output.h"
 #include "base/text/text_outlet.h"
@@ -42,7 +45,8 @@ int run_front(int argc, char** argv, Format format) {
   bool version = false, json = false;
   app.add_flag("--version", version, "Print build facts");
   app.add_flag("--json", json, "With --version, or before a command: print JSON");
-  const std::vector<std::string> words = json_flag_last(with_separate_assignments({argv + 1, argv + argc}));
+  const std::vector<std::string> given(argv + 1, argv + argc);
+  const std::vector<std::string> words = json_flag_last(with_separate_assignments(given));
   const std::string command = named_command(app, words);
   if (const std::string text = unknown_command(app, words); !text.empty()) return usage_error(text, command, format);
   try {
@@ -55,8 +59,9 @@ int run_front(int argc, char** argv, Format format) {
   } catch (const CLI::ParseError& error) {
     const std::string unexpected = unexpected_arguments(app, command);
     const bool only_those = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-    const std::string problem = only_those ? "" : error.what();
-    return usage_error(problem + (problem.empty() || unexpected.empty() ? "" : "; ") + unexpected, command, format);
+    std::vector<std::string> problems{only_those ? "" : error.what(), unexpected, missing_behind_set(app, given)};
+    std::erase(problems, "");
+    return usage_error(base::joined(problems, "; "), command, format);
   }
   if (version) return print_version(json);
   if (front.run) return front.run();

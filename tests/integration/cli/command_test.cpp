@@ -37,6 +37,13 @@ TEST_CASE("a command line that makes no sense exits 2 and says why") {
       Case{{"config", "diff", "a"}, "second is required"}, Case{{"topo", "diff", "a", "1"}, "second is required"},
       Case{{"config", "check", "a", "--nope"}, "esper config check does not take \"--nope\""},
       Case{{"train", "--confg", "a", "b"}, "does not take \"--confg\" (did you mean --config?), \"a\""},
+      Case{{"evaluate", "--set", "device.kind=cpu", "lr=0.1/"},
+           "run is required; \"lr=0.1/\" was read as an assignment of --set; write ./lr=0.1/, or put it before --set"},
+      Case{{"config", "check", "--set", "epochs=3", "run=1.yaml"},
+           "file is required; \"run=1.yaml\" was read as an assignment of --set; write ./run=1.yaml, or put it before"},
+      Case{
+          {"config", "check", "--set", "epochs=3", "seed=2", "run=1.yaml"},
+          "file is required; \"seed=2\", \"run=1.yaml\" were read as assignments of --set; write a path among them as"},
       Case{{"evaluate", "--chekpoint"}, "run is required; esper evaluate does not take \"--chek"},
       Case{{"--nope"}, "--nope"}, Case{{"config", "check", "a", "--set"}, "--set"},
       Case{{"set", "a", "fast", "b=1", "="}, "\"fast\", \"=\" are not KEY=VALUE, like training.optimizer.lr=0.01"},

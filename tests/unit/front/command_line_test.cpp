@@ -1,6 +1,5 @@
 #include "esper/command_line.h"
 
-#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
 #include "esper/run_options.h"
@@ -21,11 +20,11 @@ std::string complaint_about(Words words) {
   add_config_options(*command, options);
   command->add_option("--config", config, "");
   words.insert(words.begin(), "check");
-  std::reverse(words.begin(), words.end());
+  const Words parsed = with_separate_assignments(words);
   try {
-    root.parse(words);
+    root.parse(Words(parsed.rbegin(), parsed.rend()));
   } catch (const CLI::ParseError&) {
-    return unexpected_arguments(root, "esper check");
+    return unexpected_arguments(root, "esper check") + missing_behind_set(root, words);
   }
   return "none";
 }
@@ -37,8 +36,8 @@ TEST_CASE("further assignments behind one --set get one each") {
         Words{"train", "--set", "epochs=1", "--set", "seed=2", "--set", "data.kind=csv", "--json"});
   CHECK(with_separate_assignments({"--set=epochs=1", "data.knid=csv"}) ==
         Words{"--set=epochs=1", "--set", "data.knid=csv"});
-  CHECK(with_separate_assignments({"train", "--set", "epochs=1", "bogus=2", "batch-size=/x", "seed=3"}) ==
-        Words{"train", "--set", "epochs=1", "--set", "bogus=2", "--set", "batch-size=/x", "--set", "seed=3"});
+  CHECK(with_separate_assignments({"train", "--set", "epochs=1", "bogus=2", "batch_size=/x", "seed=3"}) ==
+        Words{"train", "--set", "epochs=1", "--set", "bogus=2", "--set", "batch_size=/x", "--set", "seed=3"});
   CHECK(with_separate_assignments({"--set", "host.hidden=[8, 8]", "data.path=a=b c"}) ==
         Words{"--set", "host.hidden=[8, 8]", "--set", "data.path=a=b c"});
 }
@@ -47,6 +46,9 @@ TEST_CASE("positional arguments stay what they are") {
   for (const Words& words : {Words{"check", "--set", "epochs=1", "run.yaml"},
                              {"check", "--set", "epochs=1", "runs/a=b.yaml"},
                              {"check", "--set", "epochs=1", "data.v2/x=1"},
+                             {"check", "--set", "epochs=1", "Run=1.yaml"},
+                             {"check", "--set", "epochs=1", "my-run=1", "seed=2"},
+                             {"check", "--set", "epochs=1", "a b=1"},
                              {"check", "--set", "epochs=1", "-q", "=1"},
                              {"check", "epochs=1"},
                              {"check", "--set", "epochs=1", "run.yaml", "epochs=2"},
@@ -69,6 +71,16 @@ TEST_CASE("words that a command does not take are listed in their order, with th
   CHECK(complaint_about({"--jsno"}) == "esper check does not take \"--jsno\" (did you mean --json?)");  // and no file
   CHECK(complaint_about({}) == "");
   CHECK(complaint_about({"file"}) == "none");
+}
+
+TEST_CASE("what became an assignment is named where a positional argument is missing, and only there") {
+  CHECK(complaint_about({"--set", "epochs=1", "run=1.yaml"}) ==
+        "\"run=1.yaml\" was read as an assignment of --set; write ./run=1.yaml, or put it before --set");
+  CHECK(complaint_about({"--set=epochs=1", "seed=2", "run=1.yaml"}) ==
+        "\"seed=2\", \"run=1.yaml\" were read as assignments of --set; write a path among them as ./PATH, or put it "
+        "before --set");
+  CHECK(complaint_about({"--set", "epochs=1"}) == "");
+  CHECK(complaint_about({"file", "--set", "epochs=1", "seed=2", "-x"}) == "esper check does not take \"-x\"");
 }
 
 }  // namespace esper::test::command_line_test
