@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -216,6 +215,60 @@ Estimate disk_of(const RunConfig& config, const Estimate& checkpoint) {
   return estimate;
 }
 
+// By forecast(), or by fit_defaults() for one of these.
+constexpr std::string_view kFieldsRead[] = {
+    "checkpoint.keep_best",
+    "checkpoint.keep_last",
+    "data.batch_size",
+    "data.context",
+    "data.gpu_dataset",
+    "data.image_size",
+    "data.kind",
+    "data.path",
+    "data.prefetch",
+    "data.shape",
+    "data.synthetic.features",
+    "data.synthetic.samples",
+    "data.workers",
+    "device.threads",
+    "epochs",
+    "growth.blueprints",
+    "growth.deepen.copies",
+    "growth.deepen.form",
+    "growth.enabled",
+    "growth.gates.evidence",
+    "growth.kind",
+    "growth.slots",
+    "growth.training",
+    "host.base_channels",
+    "host.blocks",
+    "host.dropout",
+    "host.embedding",
+    "host.heads",
+    "host.hidden",
+    "host.kernel",
+    "host.kind",
+    "host.layers",
+    "host.modules",
+    "host.path",
+    "host.pool_layers",
+    "host.residual_blocks",
+    "host.segments",
+    "policy.kind",
+    "policy.schedule",
+    "safety.most_rate_cuts",
+    "safety.most_skipped_steps",
+    "safety.snapshot_limit_mb",
+    "step.accumulation",
+    "step.compile.memory_limit_mb",
+    "step.lane",
+    "task",
+    "telemetry.limit_mb",
+    "training.ema_decay",
+    "training.optimizer.kind",
+    "training.optimizer.momentum",
+};
+
 }  // namespace
 
 std::string bytes_text(std::int64_t bytes) {
@@ -234,10 +287,6 @@ RunForecast forecast(const RunConfig& config, const RunInputs& inputs, RunsOn de
   return forecast;
 }
 
-bool forecast_reads(std::string_view field) {
-  constexpr std::array<std::string_view, 3> kOfTraining{"training.optimizer.kind", "training.optimizer.momentum",
-                                                        "training.ema_decay"};
-  return !field.starts_with("training.") || std::ranges::count(kOfTraining, field) > 0;
-}
+bool forecast_reads(std::string_view field) { return std::ranges::count(kFieldsRead, field) > 0; }
 
 }  // namespace esper::config

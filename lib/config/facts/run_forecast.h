@@ -16,11 +16,14 @@ struct RunInputs {
   std::optional<leyline::SampleShape> sample{};  // nothing: not known without reading the data
   std::int64_t data_bytes = 0;                   // of the data's files
   std::int64_t host_bytes = 0;                   // of an exported host's weights
+
+  bool operator==(const RunInputs&) const = default;
 };
 
 enum class RunsOn { kCpu, kGpu };
 RunForecast forecast(const RunConfig& config, const RunInputs& inputs, RunsOn device);
-// Whether the forecast depends on this field of a run file ("data.batch_size").
+// Whether the forecast depends on this field of a run file ("data.batch_size"), be it through a default that follows
+// it, with the same inputs on the same kind of device.
 bool forecast_reads(std::string_view field);
 
 }  // namespace esper::config
