@@ -36,8 +36,10 @@ Response SweepRoutes::submit(const Request& request) {
     if (const auto made = store_.find_token(submission->token)) return json_response(base::to_json(*made), 201);
   }
   if (const std::string mistakes = mistakes_in(*submission); !mistakes.empty()) return refusal(400, mistakes);
-  if (const auto fit = queue_.forecasts().check_trials(*submission); !fit) return refusal(400, fit.error());
-  const auto made = sweeps_.submit(*submission, asked_now(uid_of(request), "submit sweep"));
+  const auto not_forecast = queue_.forecasts().check_trials(*submission);
+  if (!not_forecast) return refusal(400, not_forecast.error());
+  auto made = sweeps_.submit(*submission, asked_now(uid_of(request), "submit sweep"));
+  made.not_forecast = *not_forecast;
   queue_.schedule();
   return json_response(base::to_json(made), 201);
 }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -64,6 +65,7 @@ struct SweepRecord {
   std::string folder{}, run_dir{};             // run_dir: has its runs' folders
   std::int64_t submitted_ms = 0, ended_ms = 0;
   std::int64_t uid = 0;
+  std::optional<std::int64_t> not_forecast{};  // in the first answer to its submission: RunForecasts::check_trials()
 };
 constexpr auto json_members(const SweepRecord*) {
   using base::json_member;
@@ -76,7 +78,8 @@ constexpr auto json_members(const SweepRecord*) {
                     json_member("run_dir", &R::run_dir),
                     json_member("submitted_ms", &R::submitted_ms),
                     json_member("ended_ms", &R::ended_ms),
-                    json_member("uid", &R::uid)};
+                    json_member("uid", &R::uid),
+                    json_member("not_forecast", &R::not_forecast)};
 }
 
 // Whether a job of a sweep may begin, or go on to its rung.

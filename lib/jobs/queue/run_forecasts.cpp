@@ -18,7 +18,6 @@ namespace esper::jobs {
 namespace {
 
 constexpr std::size_t kMostTrialsRefused = 20;  // at once
-constexpr std::size_t kMostForecast = 1000;     // of a sweep: about a second, in which nothing else is answered
 
 Submission submission_of(const Job& job, const std::string& run_file) {
   Submission submission;
@@ -40,6 +39,10 @@ using Field = std::string_view;
 
 bool decides_gpus(Field field) { return std::ranges::count(kGpuFields, field) > 0; }
 
+bool decides_forecast(Field field) {
+  return decides_gpus(field) || config::forecast_reads(field) || run_inputs_read(field);
+}
+
 Values values_of(const sweep::Configuration& configuration, const LoadedSweep& loaded, bool (*counts)(Field)) {
   Values values;
   for (std::size_t at = 0; at < configuration.size(); ++at)
@@ -47,17 +50,37 @@ Values values_of(const sweep::Configuration& configuration, const LoadedSweep& l
   return values;
 }
 
-// The first configuration of each forecast, and of each combination of values of kGpuFields.
-std::vector<sweep::Configuration> configurations_to_forecast(const LoadedSweep& loaded) {
-  std::set<Values> by_gpus, by_forecast;
-  std::vector<sweep::Configuration> first;
+// Configurations that have one forecast.
+struct SameForecast {
+  const sweep::Configuration* first;
+  std::int64_t count;
+};
+
+struct GroupedTrials {
+  std::vector<SameForecast> groups;
+  std::int64_t others = 0;  // configurations in none of them
+};
+
+// By their forecasts: the first `most`, and those of further combinations of values of kGpuFields.
+GroupedTrials grouped_trials(const LoadedSweep& loaded, std::size_t most) {
+  GroupedTrials grouped;
+  std::set<Values> by_gpus;
+  std::map<Values, std::size_t> by_forecast;  // places in groups
   for (const auto& configuration : loaded.configurations) {
+    Values values = values_of(configuration, loaded, decides_forecast);
+    if (const auto found = by_forecast.find(values); found != by_forecast.end()) {
+      ++grouped.groups[found->second].count;
+      continue;
+    }
     const bool is_new_on_gpus = by_gpus.insert(values_of(configuration, loaded, decides_gpus)).second;
-    const bool is_new = first.size() < kMostForecast &&
-                        by_forecast.insert(values_of(configuration, loaded, config::forecast_reads)).second;
-    if (is_new_on_gpus || is_new) first.push_back(configuration);
+    if (grouped.groups.size() >= most && !is_new_on_gpus) {
+      ++grouped.others;
+      continue;
+    }
+    by_forecast.emplace(std::move(values), grouped.groups.size());
+    grouped.groups.push_back({&configuration, 1});
   }
-  return first;
+  return grouped;
 }
 
 }  // namespace
@@ -77,30 +100,33 @@ base::Expected<Submission> RunForecasts::admit(const Submission& submission, con
   return jobs::admit(submission, config, inputs, observer_.capacity(), observer_.whole_disk(run_dir));
 }
 
-base::Expected<void> RunForecasts::check_trials(const SweepSubmission& submission) const {
+base::Expected<std::int64_t> RunForecasts::check_trials(const SweepSubmission& submission,
+                                                        const ForecastLimits& limits) const {
   const LoadedSweep loaded = load_sweep(submission.sweep, submission.run_file);
   Submission trial{.folder = submission.folder, .runs_dir = submission.runs_dir};
   trial.needs.gpus = submission.gpus;
   trial.needs.memory_bytes = submission.memory_bytes;
-  std::map<Values, config::RunInputs> inputs;  // by what they are read for
-  std::set<Values> known;                      // reasons, each with its GPUs
+  FileFacts files(limits.reading);
+  std::set<Values> known;  // reasons, each with its GPUs
   std::vector<std::string> reasons;
-  for (const auto& configuration : configurations_to_forecast(loaded)) {
-    const auto assignments = sweep::assignments_of(loaded.sweep, configuration);
+  const GroupedTrials grouped = grouped_trials(loaded, limits.forecasts);
+  std::int64_t not_forecast = grouped.others;
+  for (const auto& [first, count] : grouped.groups) {
+    const auto assignments = sweep::assignments_of(loaded.sweep, *first);
     const auto run_file = sweep::read_with(loaded.sweep, assignments);
     if (!run_file.problems.empty()) continue;  // one that was not checked: its jobs will say so
-    const auto [read, is_new] = inputs.try_emplace(values_of(configuration, loaded, run_inputs_read));
-    if (is_new) read->second = run_inputs(run_file.config, submission.folder);
-    const auto admitted = admit(trial, run_file.config, read->second);
+    const auto inputs = run_inputs(run_file.config, submission.folder, files);
+    if (!inputs) not_forecast += count;
+    const auto admitted = admit(trial, run_file.config, inputs.value_or(config::RunInputs{}));
     if (admitted) continue;
-    Values reason = values_of(configuration, loaded, decides_gpus);
+    Values reason = values_of(*first, loaded, decides_gpus);
     reason.push_back(admitted.error());
     if (known.insert(std::move(reason)).second)
       reasons.push_back(admitted.error() + " (with " + base::joined(assignments) + ")");
     if (reasons.size() == kMostTrialsRefused) break;
   }
   if (!reasons.empty()) return base::failure(base::joined(reasons, "; "));
-  return {};
+  return not_forecast;
 }
 
 base::Expected<std::optional<Job>> RunForecasts::after_change(const Job& job, const JobChange& change) const {

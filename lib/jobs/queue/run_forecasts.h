@@ -1,10 +1,14 @@
 #pragma once
 // What the run of a job is forecast to take of this machine. On the loop's thread.
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "base/expected.h"
+#include "base/quantity.h"
 #include "config/facts/run_forecast.h"
 #include "config/run_config.h"
 #include "jobs/job/job_change.h"
@@ -15,6 +19,12 @@
 
 namespace esper::jobs {
 
+// How much is done for one sweep, while the loop's thread answers nothing else.
+struct ForecastLimits {
+  std::size_t forecasts = 1000;                      // about a second
+  base::Duration reading = std::chrono::seconds(5);  // of files; one that is being read then is read to its end
+};
+
 class RunForecasts {
  public:
   RunForecasts(JobStore& store, StoredSweeps& sweeps, const Observer& observer)
@@ -23,10 +33,11 @@ class RunForecasts {
   // The submission with its forecast and its GPUs. Its configuration has no mistakes. Fails with the reason where it
   // could never begin here.
   base::Expected<Submission> admit(const Submission& submission) const;
-  // A sweep that has no mistakes. Of its trials with the same values of the fields that decide about GPUs and forecast
-  // the first one stands for all; beyond 1000 of these, of those with the same kGpuFields. Fails with each that could
-  // never begin here, and its values.
-  base::Expected<void> check_trials(const SweepSubmission& submission) const;
+  // A sweep that has no mistakes. Of its configurations with the same values of the fields that decide about GPUs and
+  // forecast the first one stands for all; beyond the limits, of those with the same kGpuFields, and for GPUs alone
+  // where its files were not read. Fails with each that could never begin here, and its values. Returns how many
+  // configurations have a forecast that was not made.
+  base::Expected<std::int64_t> check_trials(const SweepSubmission& submission, const ForecastLimits& limits = {}) const;
   // The job with the needs and the forecast that the change gives it; nothing where it needs no new forecast, or is not
   // allowed. Fails where it could never begin again here.
   base::Expected<std::optional<Job>> after_change(const Job& job, const JobChange& change) const;

@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
 #include <set>
 
 #include "jobs/sweeps/loaded_sweep.h"
@@ -29,6 +30,15 @@ struct Routes : QueueRoutes {
                 {"folder", folder.path()},
                 {"runs_dir", folder / "runs"},
                 {"memory_bytes", memory_bytes}});
+  }
+  base::Expected<std::int64_t> check(const std::string& parameters, const jobs::ForecastLimits& limits = {},
+                                     const std::string& run_file = kRunFile) {
+    jobs::SweepSubmission submission;
+    submission.sweep = sweep_of(parameters);
+    submission.run_file = run_file;
+    submission.folder = folder.path();
+    submission.runs_dir = folder / "runs";
+    return queue.forecasts().check_trials(submission, limits);
   }
   void accept(const std::string& run_file, const std::string& parameters, std::int64_t memory_bytes = 0) {
     const auto response = submit(run_file, parameters, memory_bytes);
@@ -118,6 +128,43 @@ TEST_CASE("a trial too large for the memory is found behind those that fit, once
   CHECK_THAT(refused, ContainsSubstring("memory: the run is forecast to take") &&
                           ContainsSubstring("(with training.optimizer.lr=0.1, data.batch_size=1000000)"));
   CHECK_THAT(refused, !ContainsSubstring("lr=0.2") && !ContainsSubstring("batch_size=64"));
+}
+
+TEST_CASE("values of a field that no forecast depends on take no part in how many are made, in either order") {
+  Routes routes;
+  const std::string unread = "policy.heuristic.plateau_epochs: [1, 2, 3, 4]",
+                    sizes = "host.hidden: [[8], [32768, 32768]]";
+  for (const std::string& parameters : {sizes + ", " + unread, unread + ", " + sizes}) {
+    CAPTURE(parameters);
+    const auto checked = routes.check("parameters: {" + parameters + "}\n", {.forecasts = 2});
+    REQUIRE_FALSE(checked);
+    CHECK_THAT(checked.error(), ContainsSubstring("host.hidden=[32768, 32768]"));
+  }
+}
+
+TEST_CASE("of how many configurations there is no forecast is counted, and GPUs are looked at for all") {
+  Routes routes;
+  const std::string parameters = "parameters: {host.hidden: [[8], [16], [32], [64]], epochs: [2, 3]}\n";
+  CHECK(routes.check(parameters).value() == 0);
+  CHECK(routes.check(parameters, {.forecasts = 5}).value() == 3);
+  CHECK(routes.check("parameters: {training.optimizer.lr: [0.1, 0.2], epochs: [2, 3]}\n", {.forecasts = 1}).value() ==
+        2);
+  CHECK_THAT(routes.check("parameters: {epochs: [2, 3], device.kind: [cpu, cuda]}\n", {.forecasts = 1}).error_or(""),
+             ContainsSubstring("(with epochs=2, device.kind=\"cuda\")"));
+  const auto response = routes.submit(kRunFile, parameters);
+  CHECK(json::parse(response.body).at("not_forecast") == 0);
+  CHECK(json::parse(routes.ask("GET", "/v1/sweeps/1").body).at("sweep").at("not_forecast").is_null());
+}
+
+TEST_CASE("where reading data takes too long, those that were not read are counted, and their GPUs looked at") {
+  Routes routes;
+  for (const char* name : {"one.csv", "two.csv"}) std::ofstream(routes.folder / name) << "1,2,0\n";
+  const std::string paths = "parameters: {data.path: [one.csv, two.csv], epochs: [2, 3]";
+  const std::string run_file = "data: {kind: csv, path: one.csv}\n";
+  CHECK(routes.check(paths + "}\n", {}, run_file).value() == 0);
+  CHECK(routes.check(paths + "}\n", {.reading = base::Duration(0)}, run_file).value() == 4);
+  CHECK_THAT(routes.check(paths + ", device.kind: [cuda]}\n", {.reading = base::Duration(0)}, run_file).error_or(""),
+             ContainsSubstring("GPUs: it needs 1"));
 }
 
 TEST_CASE("each trial is forecast with its own data") {
