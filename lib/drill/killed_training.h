@@ -22,9 +22,9 @@ struct Kill {
 struct KilledTraining {
   std::vector<Kill> kills;
   int processes = 0;
-  bool outlived = false;  // the last one ended before the moment at which it was to be killed
+  bool outlived = false;                  // the last one ended before the moment at which it was to be killed
   std::chrono::milliseconds unbroken{0};  // the time of a training that outlived its first moment; else 0
-  int counted() const;    // kills that count
+  int counted() const;                    // kills that count
 };
 
 // How the processes of a run are killed.

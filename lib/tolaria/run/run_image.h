@@ -30,8 +30,8 @@ struct SaveSource {
 CheckpointInfo state_of(const SaveSource& source);
 
 // A copy of it, but for what only a use of the network needs: a state that is held for an interrupt alone is not worth
-// computing it, and one that is saved after an error may have no device to compute it on. Where there is a copy of the model that the source's progress belongs to, the image shares its tensors,
-// and the device is not touched.
+// computing it, and one that is saved after an error may have no device to compute it on. Where there is a copy of the
+// model that the source's progress belongs to, the image shares its tensors, and the device is not touched.
 CheckpointImage image_of(const SaveSource& source, const StateCopy* model = nullptr);
 // A copy of all of it. The model's: as it is now.
 CheckpointImage image_for_use(const SaveSource& source, const StateCopy* model = nullptr);

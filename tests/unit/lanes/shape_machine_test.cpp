@@ -199,8 +199,7 @@ TEST_CASE("of a program on trial and one in use, the one that ran the last step 
   lanes::StepShape& shape = it.tested;
   it.machine.checks().compare_at({9});
   const lanes::Lane other(Lane::kCompiled, [](auto) {}, {nullptr, it.variant("other").key, 2});
-  shape.incumbent = lanes::Lane(
-      Lane::kCompiled, [](auto) {}, other.loaded());
+  shape.incumbent = lanes::Lane(Lane::kCompiled, [](auto) {}, other.loaded());
   shape.state = lanes::Trialling{it.spoiling_lane()};
   it.run([] {});
   it.machine.rolled_back(shape, 5);
