@@ -73,7 +73,7 @@ int submit_sweep(SweepOptions options) {
   std::size_t jobs = 0;
   for (const auto& [state, count] : made.jobs) jobs += static_cast<std::size_t>(count);
   print_line(fmt::format("sweep {}: {}, run folders in {}", made.id, counted(jobs, "job"), made.run_dir));
-  if (made.not_forecast.value_or(0) > 0)
+  if (made.not_forecast)
     nissa::log::warning(
         fmt::format("not checked against this machine: {}; the daemon makes 1000 forecasts of a sweep, and reads data "
                     "for them for 5 s. A job that does not fit waits, and esper jobs says so",

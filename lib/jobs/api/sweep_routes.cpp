@@ -39,7 +39,7 @@ Response SweepRoutes::submit(const Request& request) {
   const auto not_forecast = queue_.forecasts().check_trials(*submission);
   if (!not_forecast) return refusal(400, not_forecast.error());
   auto made = sweeps_.submit(*submission, asked_now(uid_of(request), "submit sweep"));
-  made.not_forecast = *not_forecast;
+  if (*not_forecast > 0) made.not_forecast = *not_forecast;
   queue_.schedule();
   return json_response(base::to_json(made), 201);
 }
