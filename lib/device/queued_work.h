@@ -15,34 +15,34 @@ namespace esper::device {
 
 class QueuedWork {
  public:
-  // Marks in a queue, by number. One is passed once all work that was queued before it is done.
-  struct Marks {
-    std::function<void(std::size_t mark)> record;  // behind all that is queued now; replaces an earlier one
-    std::function<void(std::size_t mark)> wait;    // the host, until it is passed
-    std::function<double(std::size_t from, std::size_t to)> milliseconds;  // between two that are passed
+  // Events in a stream, by number, as CUDA's: one is complete once all work that was queued before it is done.
+  struct Events {
+    std::function<void(std::size_t event)> record;       // behind all that is queued now; replaces an earlier one
+    std::function<void(std::size_t event)> synchronize;  // the host waits until it is complete
+    std::function<double(std::size_t from, std::size_t to)> elapsed_ms;  // between two that are complete
   };
 
   // most: pieces that may be queued; where so many take less than `span` on the card, as many as take that long. A span
   // of 0: never more than `most`.
-  QueuedWork(std::size_t most, base::Duration span, Marks marks);
+  QueuedWork(std::size_t most, base::Duration span, Events events);
   // With events in the calling thread's current stream. On the CPU, where nothing is queued, it does nothing.
   QueuedWork(std::size_t most, base::Duration span, c10::Device device);
 
-  // A piece was queued. Waits until no more than those that may be are left. Pieces of microseconds have one mark for
-  // many of them.
+  // A piece was queued. Waits until no more than those that may be are left. Pieces of microseconds share one event
+  // among many.
   void add();
 
  private:
-  void pass_oldest();
+  void wait_for_oldest();
 
   std::size_t most_;
-  double span_ms_;              // of a mark
-  Marks marks_;                 // empty on the CPU
-  std::vector<double> pieces_;  // of each mark: those between the mark before and it
-  double unmarked_ = 0;         // pieces since the last mark
-  double per_mark_ = 1;         // pieces
-  std::uint64_t recorded_ = 0;  // marks so far
-  std::uint64_t passed_ = 0;    // of those, marks that were waited for
+  double span_ms_;               // that an event stands for
+  Events events_;                // empty on the CPU
+  std::vector<double> pieces_;   // of each event: those since the event before it
+  double unrecorded_ = 0;        // pieces since the last event
+  double per_event_ = 1;         // pieces
+  std::uint64_t recorded_ = 0;   // events so far
+  std::uint64_t completed_ = 0;  // of those, events that were waited for
 };
 
 }  // namespace esper::device

@@ -42,6 +42,12 @@ inline leyline::AdaptationCommand seed_command(const leyline::Observation& seen,
   return leyline::seed_command(command_id(seen), operation, seed_id);
 }
 
+// A script: germinates an mlp at slot r0c0 at the end of the first epoch.
+inline leyline::Decision germinates_at_once(const leyline::Observation& seen) {
+  if (seen.current_epoch != 1) return {};
+  return {{leyline::germination(command_id(seen), "r0c0", "mlp")}, "as the test says"};
+}
+
 // At the first slot, the first blueprint that fits.
 inline leyline::AdaptationCommand germination(const leyline::Observation& seen) {
   const auto& slot = seen.slots.front();

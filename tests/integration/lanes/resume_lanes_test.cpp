@@ -154,6 +154,39 @@ class Journey {
   std::unique_ptr<lanes::StepRunner> runner_;
 };
 
+// A run in lane compiled whose program is off by a little in the next slight_steps.
+struct FlawedRun {
+  FlawedRun() {
+    slight_steps = crowded_steps = 0;
+    room.stock(program);
+  }
+  // Killed before that step, it goes on in eager to the end, as it does without the kill.
+  void check_stays_in_eager(std::int64_t killed, std::int64_t end) {
+    const int left = slight_steps;
+    const Values checkpoint = values_of(whole.model());
+    std::filesystem::copy(room.path / "journal", room.path / "killed");
+    const std::int64_t compiled_steps = whole.compiled_steps();
+    whole.run(killed, end);
+    CHECK(slight_steps == 0);
+    CHECK(whole.compiled_steps() == compiled_steps);
+
+    forget_quarantine(room, program);
+    Journey resumed(c, room.path / "killed", Lane::kCompiled, compiling);
+    slight_steps = left;
+    resumed.start_from(checkpoint);
+    resumed.run(killed, end);
+    CHECK(resumed.compiled_steps() == 0);
+    CHECK(same_bits(whole.model(), resumed.model()));
+  }
+
+  const LaneCase c = lane_cases().front();
+  const std::vector<lanes::LaneKind> kinds = kinds_with(&make_flawed_lane);
+  const program::Program program = program_of(*make_model(c), make_batches(c, 1));
+  const LaneRoom room;
+  const Compiling compiling{room.compile_service(), kinds};
+  Journey whole{c, room.path / "journal", Lane::kCompiled, compiling};
+};
+
 }  // namespace
 
 TEST_CASE("a run resumed before, within or after the trial of a compiled program has the bits it would have had") {
@@ -399,70 +432,30 @@ TEST_CASE("a run killed right after a comparison goes on in the compiled program
 TEST_CASE("small differences in a row are counted on after a kill: the program is rejected at the same step") {
   test::need_python_with_torch();
   at::set_num_threads(1);
-  const LaneCase c = lane_cases().front();
-  constexpr std::int64_t kMost = lanes::kMostNearMisses, kFirstCompared = 2, kRejected = kFirstCompared + kMost - 1;
-  constexpr std::int64_t kEnd = kRejected + 5;
-  const auto kinds = kinds_with(&make_flawed_lane);
-  const auto program = program_of(*make_model(c), make_batches(c, 1));
+  constexpr std::int64_t kFirstCompared = 2, kRejected = kFirstCompared + lanes::kMostNearMisses - 1;
   for (std::int64_t killed = kFirstCompared + 1; killed <= kRejected + 2; ++killed) {
     INFO("killed before step " << killed);
-    const LaneRoom room;
-    room.stock(program);
-    const Compiling compiling{room.compile_service(), kinds};
-    Journey whole(c, room.path / "journal", Lane::kCompiled, compiling);
-    slight_steps = kMost;
-    whole.run(0, killed);
-    const int left = slight_steps;
-    const Values checkpoint = values_of(whole.model());
-    std::filesystem::copy(room.path / "journal", room.path / "killed");
-    whole.run(killed, kEnd);
-    CHECK(slight_steps == 0);
-    CHECK(whole.compiled_steps() == 0);
-
-    forget_quarantine(room, program);
-    Journey resumed(c, room.path / "killed", Lane::kCompiled, compiling);
-    slight_steps = left;
-    resumed.start_from(checkpoint);
-    resumed.run(killed, kEnd);
-    CHECK(resumed.compiled_steps() == 0);
-    CHECK(same_bits(whole.model(), resumed.model()));
+    FlawedRun it;
+    slight_steps = lanes::kMostNearMisses;
+    it.whole.run(0, killed);
+    it.check_stays_in_eager(killed, kRejected + 5);
+    CHECK(it.whole.compiled_steps() == 0);
   }
 }
 
 TEST_CASE("a run goes on comparing its program after a kill, and rejects it at the step where it would have") {
   test::need_python_with_torch();
   at::set_num_threads(1);
-  const LaneCase c = lane_cases().front();
   constexpr std::int64_t kSaved = 20, kCompared = 30, kRejected = kCompared + lanes::kMostNearMisses - 1, kEnd = 45;
-  const auto kinds = kinds_with(&make_flawed_lane);
-  const auto program = program_of(*make_model(c), make_batches(c, 1));
   for (const std::int64_t killed : {kCompared + 1, kCompared + 3, kRejected + 1}) {
     INFO("killed before step " << killed);
-    const LaneRoom room;
-    room.stock(program);
-    const Compiling compiling{room.compile_service(), kinds};
-    slight_steps = 0;
-    Journey whole(c, room.path / "journal", Lane::kCompiled, compiling);
-    whole.run(0, kSaved);
-    const Values saved = values_of(whole.model());
-    whole.go_back_to(kSaved, saved, kCompared);
-    whole.run(kSaved, kCompared);
+    FlawedRun it;
+    it.whole.run(0, kSaved);
+    it.whole.go_back_to(kSaved, values_of(it.whole.model()), kCompared);
+    it.whole.run(kSaved, kCompared);
     slight_steps = lanes::kMostNearMisses;
-    whole.run(kCompared, killed);
-    const int left = slight_steps;
-    const Values checkpoint = values_of(whole.model());
-    std::filesystem::copy(room.path / "journal", room.path / "killed");
-    const std::int64_t compiled_steps = whole.compiled_steps();
-    whole.run(killed, kEnd);
-    CHECK(whole.compiled_steps() == compiled_steps);
-
-    forget_quarantine(room, program);
-    Journey resumed(c, room.path / "killed", Lane::kCompiled, compiling);
-    slight_steps = left;
-    resumed.start_from(checkpoint);
-    resumed.run(killed, kEnd);
-    CHECK(resumed.compiled_steps() == 0);
-    CHECK(same_bits(whole.model(), resumed.model()));
+    it.whole.run(kCompared, killed);
+    it.check_stays_in_eager(killed, kEnd);
   }
 }
 

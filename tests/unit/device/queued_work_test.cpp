@@ -17,23 +17,23 @@ using namespace std::chrono_literals;
 struct Card {
   double host_ms = 0;  // the host's time
   double ends_ms = 0;  // when the queue so far is done
-  std::map<std::size_t, double> passed_ms;
+  std::map<std::size_t, double> complete_ms;
   int records = 0, waits = 0;
   double waited_ms = 0;
 
-  QueuedWork::Marks marks() {
-    return {[this](std::size_t mark) {
+  QueuedWork::Events events() {
+    return {[this](std::size_t event) {
               ++records;
-              passed_ms[mark] = std::max(host_ms, ends_ms);
+              complete_ms[event] = std::max(host_ms, ends_ms);
             },
-            [this](std::size_t mark) {
+            [this](std::size_t event) {
               ++waits;
-              waited_ms += std::max(0.0, passed_ms.at(mark) - host_ms);
-              host_ms = std::max(host_ms, passed_ms.at(mark));
+              waited_ms += std::max(0.0, complete_ms.at(event) - host_ms);
+              host_ms = std::max(host_ms, complete_ms.at(event));
             },
             [this](std::size_t from, std::size_t to) {
-              CHECK(std::max(passed_ms.at(from), passed_ms.at(to)) <= host_ms);
-              return passed_ms.at(to) - passed_ms.at(from);
+              CHECK(std::max(complete_ms.at(from), complete_ms.at(to)) <= host_ms);
+              return complete_ms.at(to) - complete_ms.at(from);
             }};
   }
   void queue(double piece_ms, double takes_host_ms) {
@@ -56,7 +56,7 @@ double most_queued(Card& card, QueuedWork& queued, int pieces, double piece_ms, 
 
 TEST_CASE("no more pieces are queued than may be: then the host waits for the oldest") {
   Card card;
-  QueuedWork queued(3, {}, card.marks());
+  QueuedWork queued(3, {}, card.events());
   most_queued(card, queued, 3, 100, 0.01);
   CHECK(card.waits == 0);
   CHECK(most_queued(card, queued, 1, 100, 0.01) < 301);
@@ -68,7 +68,7 @@ TEST_CASE("no more pieces are queued than may be: then the host waits for the ol
 
 TEST_CASE("with a span, too, no more long pieces are queued than may be, also after a wait for the whole queue") {
   Card card;
-  QueuedWork queued(8, 50ms, card.marks());
+  QueuedWork queued(8, 50ms, card.events());
   for (int i = 0; i < 5; ++i) {
     CHECK(most_queued(card, queued, 100, 100, 0.05) < 801);
     card.host_ms = card.ends_ms;  // as at a look at the steps
@@ -77,7 +77,7 @@ TEST_CASE("with a span, too, no more long pieces are queued than may be, also af
 
 TEST_CASE("short pieces are queued for the span, and have few marks") {
   Card card;
-  QueuedWork queued(8, 50ms, card.marks());
+  QueuedWork queued(8, 50ms, card.events());
   most_queued(card, queued, 20'000, 0.02, 0.005);
   const int records = card.records;
   const double most = most_queued(card, queued, 20'000, 0.02, 0.005);
@@ -88,7 +88,7 @@ TEST_CASE("short pieces are queued for the span, and have few marks") {
 
 TEST_CASE("where the card keeps up the host never waits once it has begun, and pieces of microseconds have few marks") {
   Card card;
-  QueuedWork queued(8, 50ms, card.marks());
+  QueuedWork queued(8, 50ms, card.events());
   most_queued(card, queued, 10'000, 0.02, 0.03);
   CHECK(card.waited_ms == 0);
   CHECK(card.records < 200);
@@ -96,7 +96,7 @@ TEST_CASE("where the card keeps up the host never waits once it has begun, and p
 
 TEST_CASE("pieces that take longer than those before are fewer as soon as one mark of them is passed") {
   Card card;
-  QueuedWork queued(8, 50ms, card.marks());
+  QueuedWork queued(8, 50ms, card.events());
   most_queued(card, queued, 20'000, 0.02, 0.005);
   const int waits = card.waits;
   while (card.waits < waits + 20) most_queued(card, queued, 1, 10, 0.05);

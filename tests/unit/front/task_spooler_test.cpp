@@ -38,6 +38,17 @@ std::string why_absent_with(const std::string& script, mode_t permissions = 0700
   return TaskSpooler(only.folder.path(), end_time).why_absent();
 }
 
+// The text of the lack of resources with which a command is refused; empty where it was queued.
+std::string why_not_queued(const TaskSpooler& spooler) {
+  try {
+    spooler.queue({"true"});
+  } catch (const base::Error& error) {
+    CHECK(error.code() == base::ExitCode::kResources);
+    return error.what();
+  }
+  return {};
+}
+
 }  // namespace
 
 TEST_CASE("a task-spooler that is not installed is told from one that does not run") {
@@ -56,14 +67,9 @@ TEST_CASE("a task-spooler that does not end when it is asked is a lack of resour
   const OnlySpooler only("[ \"$1\" = -V ] || { exec >&-; exec /bin/sleep 600; }");
   const TaskSpooler spooler(only.folder.path(), 2s);
   REQUIRE(spooler.is_here());
-  try {
-    spooler.queue({"true"});
-    FAIL("it has ended");
-  } catch (const base::Error& error) {
-    CHECK(error.code() == base::ExitCode::kResources);
-    CHECK_THAT(error.what(), StartsWith("tsp has closed its output and does not end") &&
-                                 EndsWith("; the measurement ends: try again, when this machine has less to do"));
-  }
+  CHECK_THAT(why_not_queued(spooler),
+             StartsWith("tsp has closed its output and does not end") &&
+                 EndsWith("; the measurement ends: try again, when this machine has less to do"));
 }
 
 TEST_CASE("a task-spooler that is gone when it is asked is named, without the advice to wait") {
@@ -71,14 +77,8 @@ TEST_CASE("a task-spooler that is gone when it is asked is named, without the ad
   const TaskSpooler spooler(only.folder.path());
   REQUIRE(spooler.is_here());
   std::filesystem::remove(only.folder / "tsp");
-  try {
-    spooler.queue({"true"});
-    FAIL("it has run");
-  } catch (const base::Error& error) {
-    CHECK(error.code() == base::ExitCode::kResources);
-    CHECK_THAT(error.what(), StartsWith("cannot start tsp: No such file or directory") &&
-                                 EndsWith("; the measurement ends: it needs tsp"));
-  }
+  CHECK_THAT(why_not_queued(spooler), StartsWith("cannot start tsp: No such file or directory") &&
+                                          EndsWith("; the measurement ends: it needs tsp"));
 }
 
 }  // namespace esper::test::task_spooler_test

@@ -298,51 +298,39 @@ TEST_CASE("a folder that was made and no more is empty") {
   CHECK(read_run_record(room / "run").state == RunState::kEmpty);
 }
 
+TEST_CASE("a configuration that no run has makes a run damaged, also where its summary is whole, with the reason") {
+  struct Case {
+    const char* text;
+    const char* reason;
+  };
+  for (const auto& [text, reason] : std::initializer_list<Case>{
+           {"", "it is empty"},
+           {"seed: 1\nepochs: 3\nname: \"sma", "line 3 is no field"},
+           {"this: is\nsome: other file\n", "it has no seed"},
+           {"seed: 1\nepochs: three\n", "epochs is \"three\""},
+           {"seed: 1\nepochs: -2\n", "epochs is \"-2\""},
+           {"seed:\nepochs: 3\n", "seed is \"\""},
+           {"seed: 1\nepochs: 3\ntraining:\n  metric:\n", "training.metric is \"\""},
+           {"seed: 1\nepochs: 3\nname: \"a\\\"b\n", "line 3 is no field"},
+           {"seed: 1\nepochs: 3\nextra: [1, \"]\", 2\n", "line 3 is no field"},
+           {"seed: 1\nepochs: 3\ntraining:\n  metric: luck\n", "training.metric is \"luck\""},
+       }) {
+    CAPTURE(text);
+    const esper::test::TemporaryFolder room;
+    const RunFolder run(room / "run");
+    run.add_summary("done", 3);
+    write_text(run.path + "/config.yaml", text);
+    const auto record = read_run_record(run.path);
+    CHECK(record.state == RunState::kDamaged);
+    CHECK_THAT(record.reason, ContainsSubstring("config.yaml cannot be read: " + std::string(reason)));
+  }
+}
+
 TEST_CASE("what cannot be read makes a run damaged, with the reason, and nothing is thrown") {
   const esper::test::TemporaryFolder room;
   const RunFolder run(room / "run");
   run.add_summary("done", 3);
   std::string reason;
-  SECTION("a configuration without lines") {
-    write_text(run.path + "/config.yaml", "");
-    reason = "config.yaml cannot be read: it is empty";
-  }
-  SECTION("a configuration with a text that was cut off") {
-    write_text(run.path + "/config.yaml", "seed: 1\nepochs: 3\nname: \"sma");
-    reason = "config.yaml cannot be read: line 3 is no field";
-  }
-  SECTION("lines that are no configuration") {
-    write_text(run.path + "/config.yaml", "this: is\nsome: other file\n");
-    reason = "config.yaml cannot be read: it has no seed";
-  }
-  SECTION("a number of epochs that is none") {
-    write_text(run.path + "/config.yaml", "seed: 1\nepochs: three\n");
-    reason = "config.yaml cannot be read: epochs is \"three\"";
-  }
-  SECTION("a number of epochs that no run has") {
-    write_text(run.path + "/config.yaml", "seed: 1\nepochs: -2\n");
-    reason = "config.yaml cannot be read: epochs is \"-2\"";
-  }
-  SECTION("a seed that is missing behind its name") {
-    write_text(run.path + "/config.yaml", "seed:\nepochs: 3\n");
-    reason = "config.yaml cannot be read: seed is \"\"";
-  }
-  SECTION("a metric that is missing behind its name") {
-    write_text(run.path + "/config.yaml", "seed: 1\nepochs: 3\ntraining:\n  metric:\n");
-    reason = "config.yaml cannot be read: training.metric is \"\"";
-  }
-  SECTION("a text that ends in an escaped quote") {
-    write_text(run.path + "/config.yaml", "seed: 1\nepochs: 3\nname: \"a\\\"b\n");
-    reason = "config.yaml cannot be read: line 3 is no field";
-  }
-  SECTION("a list whose end is within a text") {
-    write_text(run.path + "/config.yaml", "seed: 1\nepochs: 3\nextra: [1, \"]\", 2\n");
-    reason = "config.yaml cannot be read: line 3 is no field";
-  }
-  SECTION("a metric that there is not") {
-    write_text(run.path + "/config.yaml", "seed: 1\nepochs: 3\ntraining:\n  metric: luck\n");
-    reason = "config.yaml cannot be read: training.metric is \"luck\"";
-  }
   SECTION("a huge configuration") {
     fs::resize_file(run.path + "/config.yaml", 1ull << 40);
     reason = "File too large";

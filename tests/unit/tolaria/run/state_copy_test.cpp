@@ -25,14 +25,6 @@ config::RunConfig config_of_all_kinds() {
   return config;
 }
 
-leyline::Decision germinates_at_once(const leyline::Observation& seen) {
-  if (seen.current_epoch != 1) return {};
-  auto command = seed_command(seen, leyline::SeedOperation::kGerminate, "");
-  command.seed_operation->slot = "r0c0";
-  command.seed_operation->blueprint_id = "mlp";
-  return {{command}, "as the test says"};
-}
-
 std::map<std::string, torch::Tensor> by_id(const std::vector<kasmina::NamedTensor>& tensors) {
   std::map<std::string, torch::Tensor> all;
   for (const auto& [id, tensor] : tensors) all[id] = tensor;

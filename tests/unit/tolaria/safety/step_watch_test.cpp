@@ -53,15 +53,6 @@ std::vector<std::string> attributes(const SmallRun& it, const std::string& event
   return values;
 }
 
-// Germinates at the end of the first epoch.
-leyline::Decision germinates_at_once(const leyline::Observation& seen) {
-  if (seen.current_epoch != 1) return {};
-  auto command = seed_command(seen, leyline::SeedOperation::kGerminate, "");
-  command.seed_operation->slot = "r0c0";
-  command.seed_operation->blueprint_id = "mlp";
-  return {{command}, "as the test says"};
-}
-
 bool is_finite(const tolaria::CheckpointImage& image) {
   return std::ranges::all_of(image.tensors, [](const kasmina::NamedTensor& named) {
     return !named.tensor.is_floating_point() || at::isfinite(named.tensor).all().item<bool>();
