@@ -76,7 +76,9 @@ struct GrowthConfig {
         field("blueprints", &C::blueprints,
               "blueprints that may be grown; empty allows all that fit the host, but not noop and copies of its "
               "blocks"),
-        field("slots", &C::slots, "slots where modules may grow, like r0c1; empty allows all"),
+        field("slots", &C::slots,
+              "slots where modules may grow, like r0c1; of an exported host its modules, like layer3.*; empty allows "
+              "all"),
         field("composition", &C::composition, "how a module's output is combined with the host's"),
         field("training", &C::training,
               "how a seed learns: blended (part of the network from its first step on), shadow (beside it, in a second "

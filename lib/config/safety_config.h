@@ -110,7 +110,7 @@ struct SafetyConfig {
               "checkpoint instead; 0: no limit",
               between(0, 1e9)),
         field("budget", &C::budget, "how long parts of an epoch may take"),
-        field("emergency", &C::emergency, "when a run gives up, and who is told")};
+        field("emergency", &C::emergency, "when a run stops after failures, and where other processes see it")};
   }
   void validate(Findings& out) const;
   // Whether anything is done about a step that goes wrong, but where seeds grow.
