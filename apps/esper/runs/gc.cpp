@@ -119,7 +119,7 @@ void add_runs_gc(CLI::App& runs, Front& front) {
       add_command(runs, "gc", "Print which runs or checkpoints could be deleted; delete them with --yes",
                   "esper runs gc --state interrupted,failed --older-than 30d\n"
                   "         esper runs gc --checkpoints --yes\n"
-                  "A run that is running, or that another one was forked from, is never deleted");
+                  "A run that is running, or that a run which stays was forked from, is never deleted");
   const auto options = std::make_shared<RunsGcOptions>();
   add_roots_option(*command, options->roots);
   command
