@@ -57,7 +57,7 @@ std::string hint_of_reading(const config::DataConfig& data) {
   if (read.empty()) return {};
   return fmt::format(
       ". This version reads {} otherwise than earlier ones: a run of one of these on such data goes on with "
-      "that version (docs/runbook.md, Data that are read otherwise)",
+      "that version (docs/runbook.md, Data that this version reads differently)",
       read);
 }
 
