@@ -31,7 +31,7 @@ std::string command_of(const EngineRequest& request) {
 int run_in_engine(const EngineRequest& request) {
   const std::filesystem::path path = engine_path();
   if (!std::filesystem::exists(path)) {
-    throw Error(ExitCode::kResources, "the engine is missing: " + path.string() + " is not there; `esper " +
+    throw Error(ExitCode::kResources, "the engine is missing: " + path.string() + " does not exist; `esper " +
                                           command_of(request) +
                                           "` needs a build with libtorch (scripts/esper builds it)");
   }

@@ -56,7 +56,7 @@ int evaluate(EvaluateOptions options) {
 }  // namespace
 
 void add_evaluate(Front& front) {
-  CLI::App* command = add_command(front.root, "evaluate", "Measure a run's checkpoint on the test or validation data",
+  CLI::App* command = add_command(front.root, "evaluate", "Evaluate a run's checkpoint on the test or validation data",
                                   "esper evaluate runs/digits-20260301-120000 --json");
   const auto options = std::make_shared<EvaluateOptions>();
   EvaluateRequest& request = options->request;
@@ -72,7 +72,7 @@ void add_evaluate(Front& front) {
   add_json_flag(*command, request.json);
   command
       ->add_flag("--by-sample", request.by_sample,
-                 "With --json: also the loss of each sample, and its figure of the run's primary metric")
+                 "With --json: also each sample's loss, and its value of the run's primary metric")
       ->needs("--json");
   command->callback([&front, options] { front.run = [options] { return evaluate(*options); }; });
 }

@@ -37,7 +37,7 @@ void check_out(const ExportRequest& request) {
   if (kind == std::filesystem::file_type::not_found) return;
   const auto name = base::in_quotes(request.out);
   if (kind != std::filesystem::file_type::directory) {
-    throw base::Error(base::ExitCode::kConfig, fmt::format("--out {} is no folder; name another one", name));
+    throw base::Error(base::ExitCode::kConfig, fmt::format("--out {} is not a folder; name another one", name));
   }
   if (request.replace) return;
   throw base::Error(
@@ -58,7 +58,7 @@ int export_network(ExportOptions options) {
 }  // namespace
 
 void add_export(Front& front) {
-  CLI::App* command = add_command(front.root, "export", "Write a run's trained network for other programs",
+  CLI::App* command = add_command(front.root, "export", "Export a run's trained network for other programs",
                                   "esper export runs/digits-20260301-120000 --format onnx --checkpoint best");
   const auto options = std::make_shared<ExportOptions>();
   ExportRequest& request = options->request;
@@ -71,10 +71,10 @@ void add_export(Front& front) {
       ->type_name("FORMAT");
   command->add_option("--checkpoint", request.checkpoint, "Checkpoint name, or best; default: the newest")
       ->type_name("NAME");
-  command->add_option("--out", request.out, "The folder to write; default: the run's name and the format")
+  command->add_option("--out", request.out, "Folder to write; default: the run's name and the format")
       ->type_name("FOLDER")
       ->check(refuse_empty);
-  command->add_flag("--replace", request.replace, "Also where there is an export of that name already");
+  command->add_flag("--replace", request.replace, "Replace an existing export of that name");
   add_json_flag(*command, request.json);
   command->callback([&front, options] { front.run = [options] { return export_network(*options); }; });
 }

@@ -92,7 +92,7 @@ void build_front(Front& front) {
   add_config_explain(*config, front);
   add_config_schema(*config, front);
   add_config_diff(*config, front);
-  CLI::App* data = add_command(root, "data", "Look into data sets", "esper data show data/examples/table/houses.csv");
+  CLI::App* data = add_command(root, "data", "Inspect data sets", "esper data show data/examples/table/houses.csv");
   data->require_subcommand(1);
   add_data_show(*data, front);
   CLI::App* telemetry = add_command(root, "telemetry", "List and compare the metrics and events that runs report",

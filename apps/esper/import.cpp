@@ -44,12 +44,12 @@ int show(const std::string& folder, bool json) {
                 {"sites", std::move(sites)}});
     return 0;
   }
-  print(fmt::format(
-      "{}: samples of [{}]{}{}, outputs [{}], {} tensors that learn\nplaces where modules can grow (* at the "
-      "end of a block: what growth.slots: [auto] names)\n",
-      host->source, fmt::join(host->input, ", "), host->takes_tokens ? " tokens" : "",
-      host->example.empty() ? "" : " (--example " + host->example + ")", fmt::join(host->output, ", "),
-      host->parameters.size()));
+  print(
+      fmt::format("{}: samples of [{}]{}{}, outputs [{}], {} trainable tensors\nplaces where modules can grow (*: at "
+                  "the end of a block; growth.slots: [auto] selects these)\n",
+                  host->source, fmt::join(host->input, ", "), host->takes_tokens ? " tokens" : "",
+                  host->example.empty() ? "" : " (--example " + host->example + ")", fmt::join(host->output, ", "),
+                  host->parameters.size()));
   for (const auto& site : sites) {
     print_line(fmt::format("{} {:<32} {:<9} {}", site["is_block"].get<bool>() ? "*" : " ",
                            site["path"].get<std::string>(), site["kind"].get<std::string>(), site["shape"].dump()));
@@ -71,12 +71,12 @@ int import(ImportOptions& options) {
   take("torchvision", options.torchvision);
   for (const auto& [given, what] : {std::pair{&request.source, "a model: MODULE.py:NAME"},
                                     std::pair{&request.example, "the shape of one sample: --example 3x32x32"},
-                                    std::pair{&request.folder, "where to: --out FOLDER"}}) {
+                                    std::pair{&request.folder, "a folder to write: --out FOLDER"}}) {
     if (given->empty()) throw base::Error(base::ExitCode::kConfig, std::string("the import needs ") + what);
   }
   if (request.source.find(':') == std::string::npos) {
     throw base::Error(base::ExitCode::kConfig, request.source + " names no model in the file; write " + request.source +
-                                                   ":NAME, a torch.nn.Module or what makes one");
+                                                   ":NAME, a torch.nn.Module, or a class or function that makes one");
   }
   return run_in_engine(request);
 }
@@ -84,32 +84,39 @@ int import(ImportOptions& options) {
 }  // namespace
 
 void add_import(Front& front) {
-  CLI::App* command = add_command(front.root, "import", "Take over a PyTorch model, to train and grow it",
+  CLI::App* command = add_command(front.root, "import", "Import a PyTorch model, to train and grow it",
                                   "esper import model.py:ResNet --arg num_classes=10 --example 3x32x32 --out resnet");
   const auto options = std::make_shared<ImportOptions>();
   ImportRequest& request = options->request;
-  command->add_option("model", request.source, "File and name of a torch.nn.Module or of what makes one")
+  command
+      ->add_option("model", request.source,
+                   "File and name of a torch.nn.Module, or of a class or function that makes one")
       ->type_name("MODULE.py:NAME");
-  command->add_option("--from-timm", options->timm, "Name of a model of the package timm instead")->type_name("NAME");
-  command->add_option("--from-torchvision", options->torchvision, "Name of a model of torchvision instead")
+  command->add_option("--from-timm", options->timm, "Name of a model from timm instead")->type_name("NAME");
+  command->add_option("--from-torchvision", options->torchvision, "Name of a model from torchvision instead")
       ->type_name("NAME");
   command
       ->add_option("--example", request.example,
                    "Shape of one sample, without the batch, like 3x32x32 or 16; for tokens with its type, 64:int64; "
                    "several inputs with commas")
       ->type_name("SHAPE[,SHAPE]");
-  command->add_option("--output", request.output, "Which of several results is trained: its name or number (logits, 0)")
+  command
+      ->add_option("--output", request.output,
+                   "Which of several outputs of the model is trained: its name or index (logits, 0)")
       ->type_name("NAME");
-  command->add_option("--arg", request.arguments, "NAME=VALUE that the model is made with; repeatable")
+  command
+      ->add_option("--arg", request.arguments,
+                   "Argument NAME=VALUE for the class or function that makes the model; may be repeated")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--weights", request.weights, "Safetensors file that the model starts with; default: its own")
+  command
+      ->add_option("--weights", request.weights, "Safetensors file with the model's initial weights; default: its own")
       ->type_name("FILE");
   command->add_option("--license", request.license, "Text file with the model's licence, kept in the folder")
       ->type_name("FILE");
-  command->add_option("--seed", request.seed, "Seed of the model's start values (default 0)")->type_name("N");
+  command->add_option("--seed", request.seed, "Seed of the model's initial weights (default 0)")->type_name("N");
   command->add_option("--out", request.folder, "Folder to write, for host.path")->type_name("FOLDER");
-  command->add_flag("--replace", request.replace, "Also where there is such a folder already");
+  command->add_flag("--replace", request.replace, "Replace an existing folder of an imported model");
   command->add_option("--show", options->shown, "Describe an imported model and where it can grow")
       ->type_name("FOLDER");
   add_json_flag(*command, request.json);

@@ -38,45 +38,48 @@ int predict(PredictOptions options) {
 }
 
 void add_text_options(CLI::App& command, PredictRequest& request) {
-  command.add_option("--prompt", request.prompt, "Language models: the text that is gone on with")->type_name("TEXT");
-  command.add_option("--tokens", request.tokens, "Language models: how many tokens are drawn")
+  command.add_option("--prompt", request.prompt, "Language models: text to continue")->type_name("TEXT");
+  command.add_option("--tokens", request.tokens, "Language models: number of tokens to generate")
       ->check(CLI::Range(std::int64_t{1}, kMostTokens))
       ->capture_default_str();
   command
       .add_option("--temperature", request.temperature,
-                  "Language models: below 1 draws likelier tokens more often; 0 always takes the likeliest")
+                  "Language models: below 1 samples likelier tokens more often; 0 always takes the likeliest")
       ->check(CLI::Range(0.0, kMostTemperature))
       ->capture_default_str();
-  command.add_option("--top-k", request.top_k, "Language models: draw among so many of the likeliest; 0: among all")
+  command
+      .add_option("--top-k", request.top_k,
+                  "Language models: sample from this many of the likeliest tokens; 0: from all")
       ->check(CLI::Range(std::int64_t{0}, kMostTop))
       ->capture_default_str();
-  command.add_option("--seed", request.seed, "Language models: seed of what is drawn")->capture_default_str();
+  command.add_option("--seed", request.seed, "Language models: seed of the sampling")->capture_default_str();
 }
 
 }  // namespace
 
 void add_predict(Front& front) {
-  CLI::App* command = add_command(front.root, "predict", "Classes, values or text of new samples, by a run's network",
-                                  "esper predict runs/digits-20260301-120000 new.csv --top 3 --out new_classes.csv");
+  CLI::App* command =
+      add_command(front.root, "predict", "Predict classes, values or text for new samples with a run's network",
+                  "esper predict runs/digits-20260301-120000 new.csv --top 3 --out new_classes.csv");
   const auto options = std::make_shared<PredictOptions>();
   PredictRequest& request = options->request;
   command->add_option("run", request.run_dir, "Run folder")->required()->type_name("RUN");
   command
       ->add_option(
           "input", request.inputs,
-          "Images or folders of images, arrays (.npy), tables (.csv); language models: files that begin a text")
+          "Images or folders of images, arrays (.npy), tables (.csv); language models: files with the text to continue")
       ->type_name("INPUT...");
   command->add_option("--checkpoint", request.checkpoint, "Checkpoint name, or best; default: the newest")
       ->type_name("NAME");
   command->add_option("--out", request.file, "The file to write; default: standard output")
       ->type_name("FILE")
       ->check(refuse_empty);
-  command->add_option("--format", options->format, "csv or jsonl; default: csv, of language models the text itself")
+  command->add_option("--format", options->format, "csv or jsonl; default: csv, or for language models the text itself")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"csv", "jsonl"}));
-  command->add_option("--batch-size", request.batch_size, "Samples in one forward; default: as the run trained")
+  command->add_option("--batch-size", request.batch_size, "Samples in one forward pass; default: as in training")
       ->check(CLI::Range(std::int64_t{1}, kMostBatch));
-  command->add_option("--top", request.top, "Classification: how many classes are named, the likeliest first")
+  command->add_option("--top", request.top, "Classification: number of classes to print, the likeliest first")
       ->check(CLI::Range(std::int64_t{1}, kMostTop))
       ->capture_default_str();
   add_text_options(*command, request);

@@ -56,8 +56,8 @@ std::string way_out(base::FileSystem& files, const std::string& run, const confi
         history::sets_epochs(accepted) ? "then change these settings" : "change settings while it trains");
   }
   return fmt::format(
-      "its schedule follows from the number of epochs, so none can be added: fork it at an earlier step "
-      "(esper fork {}@STEP --no-train), and change the settings of the fork",
+      "its schedule depends on the number of epochs, so none can be added: fork it at an earlier step (esper fork "
+      "{}@STEP --no-train), and change the settings of the fork",
       run);
 }
 
@@ -67,9 +67,8 @@ std::string why_over(base::FileSystem& files, const std::string& run, std::int64
   const auto without_better = epochs_without_better(files, run);
   if (config::stops_early(settings.training, without_better)) {
     return fmt::format(
-        "after {} epochs without a better {} it would stop early at once; set "
-        "training.early_stop_epochs with these settings, to more than {} or to 0, and go on with "
-        "esper train --resume {}",
+        "after {} epochs without a better {} it would stop early at once; set training.early_stop_epochs with these "
+        "settings, to more than {} or to 0, and continue with esper train --resume {}",
         without_better, base::name_of(settings.training.early_stop_metric), without_better, run);
   }
   if (epochs < settings.epochs) return {};

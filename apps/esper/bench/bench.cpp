@@ -83,7 +83,7 @@ int measure_daemon(const BenchCommand& options, const BenchRequest& request) {
 void refuse_for_others(const BenchCommand& options) {
   const char* flag = options.queued ? "--queued" : options.idle_s ? "--idle" : nullptr;
   if (flag == nullptr) return;
-  throw base::Error(base::ExitCode::kConfig, std::string(flag) + " applies to scenario daemon alone");
+  throw base::Error(base::ExitCode::kConfig, std::string(flag) + " applies only to scenario daemon");
 }
 
 void refuse_other_policies(const BenchRequest& request) {
@@ -95,7 +95,7 @@ void refuse_other_policies(const BenchRequest& request) {
 
 void refuse_model_without_peer(const BenchCommand& options) {
   if (options.peer_model.empty() || !options.peer.empty() || options.precision_drift) return;
-  throw base::Error(base::ExitCode::kConfig, "--peer-model applies to --peer and --precision-drift alone");
+  throw base::Error(base::ExitCode::kConfig, "--peer-model applies only to --peer and --precision-drift");
 }
 
 int bench(const BenchCommand& options) {
@@ -144,7 +144,7 @@ void add_bench(Front& front) {
       ->type_name("MODULE.py:NAME");
   command
       ->add_option("--against", options->against,
-                   "Also measure this run file's training, in turns with the first; flags and --set apply to both")
+                   "Also measure this run file's training, alternating with the first; flags and --set apply to both")
       ->type_name("FILE")
       ->check(refuse_empty)
       ->excludes(folder);

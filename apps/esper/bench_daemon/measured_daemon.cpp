@@ -55,7 +55,7 @@ double MeasuredDaemon::start() {
 }
 
 void MeasuredDaemon::kill() {
-  if (!end()) throw Error(ExitCode::kResources, "the measured daemon was killed and does not end");
+  if (!end()) throw Error(ExitCode::kResources, "the measured daemon was killed and does not exit");
 }
 
 bool MeasuredDaemon::end() {

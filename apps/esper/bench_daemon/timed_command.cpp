@@ -31,7 +31,7 @@ bool may_pass(const std::error_code& code) {
 int end_of(pid_t child, const std::string& program, base::Duration end_time) {
   if (const auto status = base::await_child(child, end_time)) return *status;
   base::end_group(child, kKillTime);
-  throw std::system_error(ETIMEDOUT, std::generic_category(), program + " has closed its output and does not end");
+  throw std::system_error(ETIMEDOUT, std::generic_category(), program + " has closed its output and does not exit");
 }
 
 }  // namespace

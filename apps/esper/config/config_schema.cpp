@@ -15,7 +15,7 @@ void add_config_schema(CLI::App& config, Front& front) {
   const auto options = std::make_shared<Options>();
   CLI::Option* markdown =
       command->add_flag("--markdown", options->markdown, "Print the table of docs/config.md instead");
-  command->add_flag("--json", options->json, "Print JSON, which is the default; errors too")->excludes(markdown);
+  command->add_flag("--json", options->json, "Print JSON (the default), and errors as JSON, too")->excludes(markdown);
   command->callback([&front, options] {
     front.run = [options] {
       if (options->markdown) {

@@ -44,10 +44,9 @@ std::vector<std::string> files_in(const std::string& folder) {
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   }
   if (files.empty()) {
-    throw Error(ExitCode::kConfig,
-                fmt::format("there are no drills in {}: name their folder with --drills DIR (those of Esper's own are "
-                            "in configs/drill of its source)",
-                            folder));
+    throw Error(ExitCode::kConfig, fmt::format("there are no drills in {}: name their folder with --drills DIR "
+                                               "(Esper's own drills are in configs/drill of its source)",
+                                               folder));
   }
   std::ranges::sort(files);
   return files;
@@ -151,24 +150,25 @@ int carry_out(const std::vector<drill::Drill>& drills, const DrillOptions& optio
 }  // namespace
 
 void add_drill(Front& front) {
-  CLI::App* command = add_command(front.root, "drill", "Break trainings on purpose, and check what comes of it",
-                                  "esper drill all\n"
-                                  "         esper drill disk_full sigterm_saving --config my_run.yaml\n"
-                                  "Runs are scratch copies. Exit code 0: all came as expected; 1: some did not, and\n"
-                                  "their runs are kept. What a drill is: docs/drills.md");
+  CLI::App* command =
+      add_command(front.root, "drill", "Disturb trainings on purpose, and check the outcome",
+                  "esper drill all\n"
+                  "         esper drill disk_full sigterm_saving --config my_run.yaml\n"
+                  "Runs are scratch copies. Exit code 0: every outcome was as expected; 1: some were not, and\n"
+                  "the runs are kept. What a drill is: docs/drills.md");
   const auto options = std::make_shared<DrillOptions>();
   command->add_option("names", options->names, "Drills; default: all")->type_name("NAME");
-  command->add_option("--drills", options->folder, "Their folder; default: configs/drill")
+  command->add_option("--drills", options->folder, "Folder of the drills; default: configs/drill")
       ->type_name("DIR")
       ->check(refuse_empty);
-  command->add_option("--config", options->config, "Run file to train in place of the drills' own")
+  command->add_option("--config", options->config, "Run file to train instead of the drills' own")
       ->type_name("FILE")
       ->check(refuse_empty);
-  command->add_option("--output", options->output, "Write the scorecard there, too, as JSON")
+  command->add_option("--output", options->output, "Also write the scorecard to this file, as JSON")
       ->type_name("FILE")
       ->check(refuse_empty);
-  command->add_flag("--list", options->list, "List them, and train nothing");
-  command->add_flag("--keep", options->keep, "Keep the runs, and say where");
+  command->add_flag("--list", options->list, "List the drills, and train nothing");
+  command->add_flag("--keep", options->keep, "Keep the runs, and print their folder");
   add_json_flag(*command, options->json);
   command->callback([&front, options] {
     front.run = [options] {

@@ -26,7 +26,7 @@ void refuse_unwritable(const std::string& file) {
     throw base::Error(base::ExitCode::kConfig, fmt::format("--output {}: {}; name another file", file, reason));
   };
   struct stat found{};
-  if (::lstat(file.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) refuse("is there and is no regular file");
+  if (::lstat(file.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) refuse("exists and is not a regular file");
   const std::string probe = fmt::format("{}.tmp-{}", file, ::getpid());
   const base::Descriptor made(::open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!made.is_open()) refuse("cannot be written: " + std::generic_category().message(errno));

@@ -56,10 +56,10 @@ void print_proof(const drill::ResumeProof& proof, const VerifyOptions& options, 
                  ? "equal, to the last bit, after " + counted(static_cast<std::size_t>(proof.kills()), "kill")
                  : "NOT equal: the runs are kept in " + folder);
   if (is_short(proof)) {
-    print_line(
-        fmt::format("only {} of {} kills could be made: the training ends too soon; give it more epochs, or a "
-                    "checkpoint more often; if it waited for programs to be compiled, they are there now: run it again",
-                    proof.kills(), proof.wanted));
+    print_line(fmt::format(
+        "only {} of {} kills could be made: the training ends too soon; give it more epochs, or more frequent "
+        "checkpoints; if it waited for programs to be compiled, they are compiled now: run it again",
+        proof.kills(), proof.wanted));
   }
   if (proof.is_equal() && options.keep) print_line("runs: " + folder);
 }
@@ -117,25 +117,27 @@ int verify(const VerifyOptions& options) {
 
 void add_verify_resume(Front& front) {
   CLI::App* command = add_command(
-      front.root, "verify-resume", "Prove that a training which is killed again and again ends with the same bits",
+      front.root, "verify-resume", "Check that a training which is killed repeatedly ends with the same bits",
       "esper verify-resume configs/run/digits.yaml --kills 10 --set epochs=20\n"
-      "Trains once without a stop, then with kills (SIGKILL) at random moments, and compares parameters,\n"
-      "optimizer state, random numbers, cursor, topology, decisions and figures.\n"
+      "Trains once without interruption, then with kills (SIGKILL) at random moments, and compares parameters,\n"
+      "optimizer state, random numbers, cursor, topology, decisions and metrics.\n"
       "Exit code 0: all are equal; 1: they are not, and the runs are kept;\n"
       "2: all are equal, but the training was too short for that many kills");
   const auto options = std::make_shared<VerifyOptions>();
   add_config_options(*command, options->config);
-  command->add_option("--kills", options->kills, "Kills in all; default: 5")
+  command->add_option("--kills", options->kills, "Number of kills in all; default: 5")
       ->check(whole_number(1, kMostKills, "POSITIVE"))
       ->type_name("N");
-  command->add_option("--seed", options->seed, "Of the moments at which processes are killed; default: 1")
+  command->add_option("--seed", options->seed, "Seed of the moments at which processes are killed; default: 1")
       ->check(whole_number(0))
       ->type_name("N");
-  command->add_option("--output", options->output, "The certificate, JSON; default: resume-certificate.json")
+  command
+      ->add_option("--output", options->output,
+                   "File to write the certificate to, as JSON; default: resume-certificate.json")
       ->check(refuse_empty)
       ->type_name("FILE");
   add_cache_dir_option(*command, options->cache_dir);
-  command->add_flag("--keep", options->keep, "Keep the runs, and say where");
+  command->add_flag("--keep", options->keep, "Keep the runs, and print their folder");
   command->callback([&front, options] { front.run = [options] { return verify(*options); }; });
 }
 

@@ -58,13 +58,13 @@ void add_explain(CLI::App& policy, Front& front) {
   command->add_option("epoch", request->epoch, "The epoch after which the policy decided")
       ->required()
       ->type_name("EPOCH");
-  command->add_flag("--features", request->features, "Also every number that a policy network saw");
+  command->add_flag("--features", request->features, "Also print every number that a policy network saw");
   add_json_flag(*command, request->json);
   command->callback([&front, request] { front.run = [request] { return run_in_engine(*request); }; });
 }
 
 void add_replay(CLI::App& policy, Front& front) {
-  CLI::App* command = add_command(policy, "replay", "Make every logged decision again, and compare it bit for bit",
+  CLI::App* command = add_command(policy, "replay", "Repeat every logged decision, and compare the results bit for bit",
                                   "esper policy replay runs/digits-20260301-120000\n"
                                   "Exit code 0: all decisions are the same; 1: some differ, or the log is damaged");
   const auto request = std::make_shared<ReplayRequest>();
@@ -75,7 +75,7 @@ void add_replay(CLI::App& policy, Front& front) {
 }
 
 void add_swap(CLI::App& policy, Front& front) {
-  CLI::App* command = add_command(policy, "swap", "Show where another policy would have decided otherwise",
+  CLI::App* command = add_command(policy, "swap", "Show where another policy would have decided differently",
                                   "esper policy swap runs/digits-20260301-120000 --policy periodic\n"
                                   "         esper policy swap runs/digits-20260301-120000 --policy my.safetensors");
   const auto options = std::make_shared<SwapOptions>();
@@ -92,7 +92,7 @@ void add_swap(CLI::App& policy, Front& front) {
 }  // namespace
 
 void add_policy(Front& front) {
-  CLI::App* policy = add_command(front.root, "policy", "Explain, repeat and compare what a run's policy decided",
+  CLI::App* policy = add_command(front.root, "policy", "Explain, repeat and compare the decisions of a run's policy",
                                  "esper policy explain runs/digits-20260301-120000 5");
   policy->require_subcommand(1);
   add_explain(*policy, front);

@@ -106,11 +106,11 @@ int compare(const CompareOptions& options) {
   history::require_decisions(log, options.run);
   const auto tallies = tallies_of(log);
   if (tallies.empty()) {
-    throw base::Error(base::ExitCode::kData,
-                      fmt::format("run {} asked one policy alone: set policy.kind=ensemble and policy.ensemble in its "
-                                  "run file, or ask another one of its decisions now with esper policy swap {} "
-                                  "--policy P",
-                                  options.run, options.run));
+    throw base::Error(
+        base::ExitCode::kData,
+        fmt::format("run {} asked only one policy: set policy.kind=ensemble and policy.ensemble in its run file, or "
+                    "compare another policy with its decisions now: esper policy swap {} --policy P",
+                    options.run, options.run));
   }
   if (options.json) {
     print_json_of(options, log, tallies);
@@ -119,7 +119,7 @@ int compare(const CompareOptions& options) {
   for (const auto& entry : log.entries) print_comparison(entry.record);
   for (const auto& gap : log.gaps) print_line("note: " + gap);
   for (const auto& [policy, tally] : tallies) {
-    print_line(fmt::format("{}: the same in {} decisions, otherwise in {}, no answer in {}", policy, tally.same,
+    print_line(fmt::format("{}: the same in {} decisions, different in {}, no answer in {}", policy, tally.same,
                            tally.otherwise, tally.no_answer));
   }
   return 0;
@@ -129,7 +129,7 @@ int compare(const CompareOptions& options) {
 
 void add_policy_compare(CLI::App& policy, Front& front) {
   CLI::App* command =
-      add_command(policy, "compare", "Show where the policies of an ensemble would have decided otherwise",
+      add_command(policy, "compare", "Show where the policies of an ensemble would have decided differently",
                   "esper policy compare runs/digits-20260301-120000");
   const auto options = std::make_shared<CompareOptions>();
   command->add_option("run", options->run, "Run folder of a finished, running or killed run")

@@ -44,8 +44,8 @@ void check_teacher(const std::string& teacher) {
   const auto kind = base::from_name<config::PolicyKind>(teacher);
   if (kind && *kind != config::PolicyKind::kEnsemble) return;
   throw base::Error(base::ExitCode::kConfig,
-                    fmt::format("--teacher {} is no policy that decides by itself; kinds: {}", base::in_quotes(teacher),
-                                base::all_names<config::PolicyKind>()));
+                    fmt::format("--teacher {} is not a policy that decides by itself; kinds: {}",
+                                base::in_quotes(teacher), base::all_names<config::PolicyKind>()));
 }
 
 // The ranges of the options let it through.
@@ -67,14 +67,16 @@ void add_training_options(CLI::App& command, ImitateRequest& request) {
   command.add_option("--epochs", request.epochs, "Passes over all decisions")
       ->check(CLI::Range(1, kMostEpochs))
       ->capture_default_str();
-  command.add_option("--seed", request.seed, "Seed of the drawn weights, of the order, and of what is held out")
+  command
+      .add_option("--seed", request.seed,
+                  "Seed of the initial weights, of the order, and of the choice of held-out runs")
       ->capture_default_str();
-  command.add_option("--learning-rate", request.learning_rate, "At the start; it falls to 0")
+  command.add_option("--learning-rate", request.learning_rate, "Initial learning rate; it decays to 0")
       ->check(CLI::Range(0.0, kMostRate))
       ->capture_default_str();
   command
       .add_option("--held-out", request.held_out,
-                  "Share of the runs that are not learned from, on which the epoch is chosen and agreement measured")
+                  "Fraction of the runs that is held out from training, to choose the epoch and measure agreement on")
       ->check(CLI::Range(0.0, kMostHeldOut))
       ->capture_default_str();
 }
@@ -93,11 +95,11 @@ void add_policy_imitate(CLI::App& policy, Front& front) {
       ->check(refuse_empty);
   command
       ->add_option("--teacher", request->teacher,
-                   "The kind of policy whose decisions are learned; in runs that another one decided it is asked anew")
+                   "Kind of policy whose decisions are imitated; in runs that another policy decided, it is asked anew")
       ->type_name("KIND")
       ->capture_default_str();
   add_training_options(*command, *request);
-  command->add_flag("--replace", request->replace, "Also where FILE exists already");
+  command->add_flag("--replace", request->replace, "Overwrite FILE if it exists");
   add_trust_flag(*command, request->trust_program);
   add_json_flag(*command, request->json);
   command->callback([&front, request] { front.run = [request] { return imitate(*request); }; });

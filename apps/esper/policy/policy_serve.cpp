@@ -5,7 +5,7 @@
 namespace esper {
 
 void add_policy_serve(CLI::App& policy, Front& front) {
-  CLI::App* command = add_command(policy, "serve", "Decide for the run that has started this process",
+  CLI::App* command = add_command(policy, "serve", "Make the decisions of the run that started this process",
                                   "esper train --config configs/run/digits.yaml --set policy.host=process");
   command->group("");
   command->callback([&front] { front.run = [] { return run_in_engine(ServeRequest{}); }; });

@@ -7,9 +7,9 @@ namespace esper {
 
 void add_policy_show(CLI::App& policy, Front& front) {
   CLI::App* command =
-      add_command(policy, "show", "Check a policy file, and print what it was trained on, how, and with which figures",
+      add_command(policy, "show", "Check a policy file, and print what it was trained on, how, and with which results",
                   "esper policy show configs/policy/digits.safetensors\n"
-                  "Exit code 7: the file is damaged, or no policy");
+                  "Exit code 7: the file is damaged, or not a policy");
   const auto request = std::make_shared<ShowPolicyRequest>();
   command->add_option("file", request->file, "Policy file")->required()->type_name("FILE");
   add_json_flag(*command, request->json);

@@ -42,8 +42,8 @@ constexpr auto kLongestWait = std::chrono::hours(1);
 
 std::string farewell(std::int64_t job) {
   const bool has_bar = nissa::console_style(STDERR_FILENO) == nissa::ConsoleStyle::kBar;
-  return fmt::format("{}detached: job {} goes on; esper attach {} shows it again\n", has_bar ? "\r\x1b[K" : "", job,
-                     job);
+  return fmt::format("{}detached: job {} keeps running; esper attach {} shows it again\n", has_bar ? "\r\x1b[K" : "",
+                     job, job);
 }
 
 std::uint32_t number_of(const leyline::Attributes& attributes, const char* name) {

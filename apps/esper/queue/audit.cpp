@@ -60,14 +60,14 @@ int audit(const AuditOptions& options) {
 }  // namespace
 
 void add_daemon_audit(CLI::App& daemon, Front& front, const std::shared_ptr<DaemonAddress>& address) {
-  CLI::App* command = add_command(daemon, "audit", "Who asked for what: the newest lines, oldest first",
+  CLI::App* command = add_command(daemon, "audit", "Print who requested what: the newest lines, oldest first",
                                   "esper daemon audit\n         esper daemon audit --after 1000 --json");
   const auto options = std::make_shared<AuditOptions>();
   options->address = address;
-  command->add_option("--after", options->after, "Only lines after this one, beginning with the oldest of them")
+  command->add_option("--after", options->after, "Only lines after this one, starting with the oldest of them")
       ->type_name("ID")
       ->check(whole_number(0, std::numeric_limits<std::int64_t>::max(), "NONNEGATIVE"));
-  command->add_option("--limit", options->limit, "Only so many; default: 1000")
+  command->add_option("--limit", options->limit, "At most this many lines; default: 1000")
       ->type_name("N")
       ->check(CLI::Range(1, 10000));
   add_daemon_options(*command, *address);

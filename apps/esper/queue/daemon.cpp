@@ -88,7 +88,7 @@ void add_request(CLI::App& daemon, Front& front, const std::string& name, const 
 }  // namespace
 
 void add_daemon(Front& front) {
-  CLI::App* command = add_command(front.root, "daemon", "Run the queue of trainings, or ask about it",
+  CLI::App* command = add_command(front.root, "daemon", "Run the training queue, or query it",
                                   "esper daemon --threads 8\n         esper daemon status");
   const auto options = std::make_shared<DaemonCommand>();
   add_daemon_options(*command, options->address);
@@ -105,25 +105,29 @@ void add_daemon(Front& front) {
                    "How long a job has to save and stop before it is killed; default: 60s")
       ->type_name("TIME");
   command
-      ->add_option(
-          "--restart-delay", options->restart_delay,
-          "Before an interrupted job is started again; doubles each time it is interrupted in a row, up to 5m; "
-          "default: 1s")
+      ->add_option("--restart-delay", options->restart_delay,
+                   "Delay before an interrupted job is started again; doubles with each interruption in a row, up to "
+                   "5m; default: 1s")
       ->type_name("TIME");
   command
-      ->add_option("--most-interruptions", options->most_interruptions,
-                   "How often in a row a job is started again for one cause without a new checkpoint; default: 5")
+      ->add_option(
+          "--most-interruptions", options->most_interruptions,
+          "How many times in a row a job is started again for the same cause without a new checkpoint; default: 5")
       ->type_name("N")
       ->check(CLI::Range(0, 1000000));
-  command->add_option("--ready-file", options->ready_file, "Descriptor that takes \"ready\" once clients can connect")
+  command
+      ->add_option("--ready-file", options->ready_file,
+                   "File descriptor to which \"ready\" is written once clients can connect")
       ->type_name("N")
       ->group("");
   command->require_subcommand(0, 1);
   // One for all: --state-dir may stand before the subcommand.
   const std::shared_ptr<DaemonAddress> address(options, &options->address);
-  add_request(*command, front, "status", "What the daemon has", "GET", "/v1/daemon", address);
-  add_request(*command, front, "drain", "Begin no further job; what runs goes on", "POST", "/v1/daemon/drain", address);
-  add_request(*command, front, "stop", "End the daemon; running jobs go on, and the next daemon finds them", "POST",
+  add_request(*command, front, "status", "Print the daemon's process, version and number of jobs", "GET", "/v1/daemon",
+              address);
+  add_request(*command, front, "drain", "Start no more jobs; running jobs continue", "POST", "/v1/daemon/drain",
+              address);
+  add_request(*command, front, "stop", "Stop the daemon; running jobs continue, and the next daemon finds them", "POST",
               "/v1/daemon/stop", address);
   add_daemon_audit(*command, front, address);
   add_daemon_install(*command, front, address);

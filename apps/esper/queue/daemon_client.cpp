@@ -117,17 +117,16 @@ http::Endpoint endpoint_of(const DaemonAddress& address) {
 Error no_answer(const DaemonAddress& address, const http::RequestFailure& failure) {
   const std::string state_dir = state_dir_of(address);
   if (is_forbidden(state_dir)) {
-    return {ExitCode::kConfig,
-            fmt::format("the daemon's folder {} may not be entered: it, or a folder above it, belongs to another user; "
-                        "give --state-dir DIR",
-                        state_dir)};
+    return {ExitCode::kConfig, fmt::format("the daemon's folder {} cannot be entered: it, or a folder above it, "
+                                           "belongs to another user; give --state-dir DIR",
+                                           state_dir)};
   }
   if (nobody_listens(state_dir)) {
     return {ExitCode::kTryAgain, fmt::format("no daemon answers for {}: {}; start one: esper daemon --state-dir {}",
                                              state_dir, failure.reason, state_dir)};
   }
   return {failure.stage == http::RequestStage::kInvalidAnswer ? ExitCode::kResources : ExitCode::kTryAgain,
-          fmt::format("the daemon of {} listens, but gave no answer that can be used: {}", state_dir, failure.reason)};
+          fmt::format("the daemon of {} is listening, but gave no usable answer: {}", state_dir, failure.reason)};
 }
 
 nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method, const std::string& target,
@@ -143,8 +142,9 @@ nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method,
   if (!response) {
     const auto error = no_answer(address, response.error());
     if (method == "GET" || response.error().stage == http::RequestStage::kNotSent) throw error;
-    throw Error(error.code(), std::string(error.what()) +
-                                  "; it may have been done all the same: look with esper jobs before you repeat it");
+    throw Error(error.code(),
+                std::string(error.what()) +
+                    "; the request may have been carried out anyway: check with esper jobs before you repeat it");
   }
   refuse_if_refused(address, *response);
   return document_of(address, *response);

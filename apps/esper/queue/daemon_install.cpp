@@ -68,9 +68,10 @@ int install(const InstallOptions& options) {
     write_unit(options, text);
   } else {
     throw base::Error(base::ExitCode::kResources,
-                      "systemd does not run here (there is no /run/systemd/system), so nothing was installed. To start "
-                      "the daemon with the machine, add this line with `crontab -e`:\n" +
-                          jobs::crontab_line(plan) + "\nWithout it, `esper submit` starts a daemon where none runs.");
+                      "systemd is not running here (there is no /run/systemd/system), so nothing was installed. To "
+                      "start the daemon with the machine, add this line with `crontab -e`:\n" +
+                          jobs::crontab_line(plan) +
+                          "\nWithout it, `esper submit` starts a daemon if none is running.");
   }
   return 0;
 }
@@ -86,7 +87,7 @@ void add_daemon_install(CLI::App& daemon, Front& front, const std::shared_ptr<Da
   command->add_option("--config", options->config, "Configuration file for that daemon")
       ->type_name("FILE")
       ->check(refuse_empty);
-  command->add_flag("--print", options->print_only, "Print the unit, and write nothing");
+  command->add_flag("--print", options->print_only, "Print the unit without writing it");
   command->add_flag("--replace", options->replace, "Replace a unit file that differs");
   command->callback([&front, options] { front.run = [options] { return install(*options); }; });
 }

@@ -136,17 +136,18 @@ void print_job(const DaemonAddress& address, const json& job) {
 void add_job(Front& front) {
   CLI::App* job = add_command(front.root, "job", "Show, wait for, stop, continue and change jobs", "esper job show 12");
   job->require_subcommand(1);
-  add_jobs_command(*job, front, "show", "All that is known of a job", show, "12");
+  add_jobs_command(*job, front, "show", "Show everything known about a job", show, "12");
   add_jobs_command(*job, front, "wait",
-                   "Wait until jobs have ended; exits as the training did, or the first one without success", wait,
-                   "12 13 --timeout 3600");
+                   "Wait until jobs have ended; exits with the training's exit code, with several jobs that of the "
+                   "first without success",
+                   wait, "12 13 --timeout 3600");
   using Action = jobs::JobAction;
   add_jobs_command(*job, front, "cancel", "Save, stop and do not continue", act<Action::kCancel>, "12 13");
   add_jobs_command(*job, front, "pause", "Save and stop, until `esper job resume`", act<Action::kPause>, "12 13");
-  add_jobs_command(*job, front, "hold", "Keep a queued job from beginning, until `esper job resume`",
-                   act<Action::kHold>, "12 13");
-  add_jobs_command(*job, front, "resume", "Let a paused or held job go on", act<Action::kResume>, "12 13");
-  add_jobs_command(*job, front, "retry", "Let a job that ended without success go on from its newest checkpoint",
+  add_jobs_command(*job, front, "hold", "Keep a queued job from starting until `esper job resume`", act<Action::kHold>,
+                   "12 13");
+  add_jobs_command(*job, front, "resume", "Resume a paused or held job", act<Action::kResume>, "12 13");
+  add_jobs_command(*job, front, "retry", "Continue a job that ended without success from its newest checkpoint",
                    act<Action::kRetry>, "12 13");
   add_job_priority(*job, front);
   add_job_edit(*job, front);

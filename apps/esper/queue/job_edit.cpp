@@ -65,7 +65,7 @@ int edit(const EditOptions& options) {
   if (options.memory) change.memory_bytes = bytes_in("--memory", *options.memory);
   if (!options.assignments.empty()) edit_run_file(options, change);
   if (change == jobs::JobChange{})
-    throw base::Error(base::ExitCode::kConfig, "nothing to change; see esper job edit --help for what can be");
+    throw base::Error(base::ExitCode::kConfig, "nothing to change; esper job edit --help lists what can be changed");
   print_job(options.address, ask_daemon(options.address, "PATCH", job_target(options.job), given_fields(change)));
   return 0;
 }
@@ -98,7 +98,8 @@ void add_job_option(CLI::App& command, std::int64_t& job) {
 
 void add_job_priority(CLI::App& job, Front& front) {
   CLI::App* command =
-      add_command(job, "priority", "Higher ones first, and lower ones make room", "esper job priority 12 10");
+      add_command(job, "priority", "Jobs with higher ones start first, and running jobs with lower ones make room",
+                  "esper job priority 12 10");
   const auto options = std::make_shared<EditOptions>();
   add_job_option(*command, options->job);
   command->add_option("priority", options->change.priority, "The new priority")
@@ -111,34 +112,40 @@ void add_job_priority(CLI::App& job, Front& front) {
 
 void add_job_edit(CLI::App& job, Front& front) {
   CLI::App* command = add_command(
-      job, "edit", "Change a submitted job: all of one that has not begun; name, priority and needs of others",
+      job, "edit", "Change a submitted job: everything until it starts, then its name, priority and resource needs",
       "esper job edit 12 --set epochs=20 --memory 8GiB");
   const auto options = std::make_shared<EditOptions>();
   add_job_option(*command, options->job);
-  command->add_option("--name", options->change.name, "Its name; the run folder stays")->type_name("NAME");
-  command->add_option("--priority", options->change.priority, "Higher ones first, and lower ones make room")
+  command->add_option("--name", options->change.name, "Name of the job; its run folder keeps its name")
+      ->type_name("NAME");
+  command
+      ->add_option("--priority", options->change.priority,
+                   "Jobs with higher ones start first, and running jobs with lower ones make room")
       ->type_name("N")
       ->check(priority_number());
-  auto* after =
-      command->add_option("--after", options->after, "Begin once these jobs have succeeded, in place of those before")
-          ->type_name("JOB,...")
-          ->delimiter(',')
-          ->allow_extra_args(false)
-          ->check(job_or_sweep_number())
-          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_flag("--after-none", options->after_none, "Wait for no other job")->excludes(after);
-  command->add_option("--gpus", options->change.gpus, "How many GPUs it gets")
+  auto* after = command
+                    ->add_option("--after", options->after,
+                                 "Start once these jobs have succeeded; replaces the jobs named before")
+                    ->type_name("JOB,...")
+                    ->delimiter(',')
+                    ->allow_extra_args(false)
+                    ->check(job_or_sweep_number())
+                    ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_flag("--after-none", options->after_none, "Do not wait for other jobs")->excludes(after);
+  command->add_option("--gpus", options->change.gpus, "Number of GPUs for the job")
       ->type_name("N")
       ->check(CLI::Range(0, 64));
-  command->add_option("--memory", options->memory, "Memory that must be left for it, like 4GiB")->type_name("SIZE");
+  command->add_option("--memory", options->memory, "Memory that must be available for it, like 4GiB")
+      ->type_name("SIZE");
   add_set_option(*command, options->assignments);
   add_daemon_options(*command, options->address);
   command->callback([&front, options] { front.run = [options] { return edit(*options); }; });
 }
 
 void add_job_set(CLI::App& job, Front& front) {
-  CLI::App* command = add_command(job, "set", "Change settings of a job's run while it trains, from its next epoch on",
-                                  "esper job set 12 training.optimizer.lr=0.01\nFields: " + config::live_fields_text());
+  CLI::App* command =
+      add_command(job, "set", "Change settings of a job's run while it trains, starting with its next epoch",
+                  "esper job set 12 training.optimizer.lr=0.01\nFields: " + config::live_fields_text());
   const auto options = std::make_shared<SetOfJob>();
   add_job_option(*command, options->job);
   command->add_option("settings", options->assignments, "Fields and their new values")

@@ -61,8 +61,7 @@ void report_more(const JobListOptions& options, const nlohmann::json& answer) {
   const bool is_full = listed >= options.most();
   if (is_full && options.limit) return;
   base::standard_error().write(fmt::format(
-      "esper: the newest {} jobs are listed, and there are older ones{}; --state, --name and --sweep choose "
-      "among all\n",
+      "esper: the newest {} jobs are listed, and there are older ones{}; --state, --name and --sweep search all\n",
       listed, is_full ? ": --limit lists up to 100000" : ", which do not fit into one answer"));
 }
 

@@ -52,16 +52,18 @@ void add_jobs(Front& front) {
                                   "esper jobs --state queued,running\n         esper jobs --watch");
   const auto options = std::make_shared<JobsCommand>();
   JobListOptions& list = options->list;
-  command->add_option("--state", list.states, "Only of these states: " + base::all_names<jobs::JobState>())
+  command->add_option("--state", list.states, "Only jobs in these states: " + base::all_names<jobs::JobState>())
       ->type_name("STATE,...");
-  command->add_option("--name", list.name, "Only of this name")->type_name("NAME");
-  command->add_option("--sweep", list.sweep, "Only of this sweep")->type_name("SWEEP")->check(job_or_sweep_number());
-  command->add_option("--limit", list.limit, "Only so many, the newest ones")
+  command->add_option("--name", list.name, "Only jobs with this name")->type_name("NAME");
+  command->add_option("--sweep", list.sweep, "Only jobs of this sweep")
+      ->type_name("SWEEP")
+      ->check(job_or_sweep_number());
+  command->add_option("--limit", list.limit, "At most this many jobs, the newest ones")
       ->type_name("N")
       ->check(whole_number(1, 100'000, "POSITIVE"));
-  command->add_flag("--watch", options->watch,
-                    "Go on until Ctrl-C: the table on a terminal, elsewhere a line (with --json an object) for each "
-                    "change");
+  command->add_flag(
+      "--watch", options->watch,
+      "Keep printing until Ctrl-C: the table on a terminal, elsewhere a line (with --json an object) for each change");
   command->add_flag("--ids", options->ids, "Print the newest jobs' numbers alone")->group("");
   add_daemon_options(*command, list.address);
   command->callback([&front, options] { front.run = [options] { return run(*options); }; });

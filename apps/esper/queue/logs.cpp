@@ -181,7 +181,7 @@ void refuse_without_output(const LogOptions& options, const nlohmann::json& job,
   const bool has_begun = base::number_at<std::int64_t>(job, "started_ms").value_or(0) > 0;
   throw base::Error(base::ExitCode::kConfig,
                     has_begun ? fmt::format("the output of job {} is gone: there is no {}", options.job, path)
-                              : fmt::format("job {} ended before it began, and printed nothing", options.job));
+                              : fmt::format("job {} ended before it was started, and printed nothing", options.job));
 }
 
 int show_log(const LogOptions& options) {
@@ -205,7 +205,7 @@ void add_logs(Front& front) {
   CLI::App* command = add_command(front.root, "logs", "Print what a job's training prints", "esper logs -f 12");
   const auto options = std::make_shared<LogOptions>();
   command->add_option("job", options->job, "Job number")->required()->type_name("JOB")->check(job_or_sweep_number());
-  command->add_flag("-f,--follow", options->follow, "Go on until the job has ended");
+  command->add_flag("-f,--follow", options->follow, "Keep printing until the job has ended");
   add_daemon_options(*command, options->address);
   command->callback([&front, options] { front.run = [options] { return show_log(*options); }; });
 }

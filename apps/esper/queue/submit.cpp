@@ -65,7 +65,7 @@ int submit(SubmitOptions options) {
 }  // namespace
 
 void add_submit(Front& front) {
-  CLI::App* command = add_command(front.root, "submit", "Put a run file into the daemon's queue",
+  CLI::App* command = add_command(front.root, "submit", "Submit a run file to the daemon's queue",
                                   "esper submit configs/run/digits.yaml --set epochs=5 --priority 10\n"
                                   "         esper submit configs/run/digits.yaml --repeat seeds=1..5");
   const auto options = std::make_shared<SubmitOptions>();
@@ -83,10 +83,12 @@ void add_submit(Front& front) {
   command->add_option("--run-dir", submission.run_dir, "Run folder to create; default: a new one in runs_dir")
       ->type_name("DIR")
       ->check(refuse_empty);
-  command->add_option("--priority", submission.priority, "Higher ones first, and lower ones make room; default: 0")
+  command
+      ->add_option("--priority", submission.priority,
+                   "Jobs with higher ones start first, and running jobs with lower ones make room; default: 0")
       ->type_name("N")
       ->check(priority_number());
-  command->add_option("--after", submission.after, "Begin once these jobs have succeeded: --after 3,4")
+  command->add_option("--after", submission.after, "Start once these jobs have succeeded: --after 3,4")
       ->type_name("JOB,...")
       ->delimiter(',')
       ->check(whole_number(1))
@@ -94,14 +96,14 @@ void add_submit(Front& front) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   submission.needs.gpus = jobs::kGpusByDevice;
   command
-      ->add_option(
-          "--gpus", submission.needs.gpus,
-          "How many GPUs it gets; default: by the run file's device.kind, 1 for cuda, and for auto where there are any")
+      ->add_option("--gpus", submission.needs.gpus,
+                   "Number of GPUs for the job; default: by the run file's device.kind, 1 for cuda, and for auto if "
+                   "there are any")
       ->type_name("N")
       ->check(CLI::Range(0, 64));
   command
       ->add_option("--memory", options->memory,
-                   "Memory that must be left for it, like 4GiB; default: what its run is forecast to take")
+                   "Memory that must be available for it, like 4GiB; default: what its run is forecast to take")
       ->type_name("SIZE");
   command
       ->add_option("--repeat", options->repeat,
@@ -109,7 +111,8 @@ void add_submit(Front& front) {
       ->type_name("seeds=LIST")
       ->check(refuse_empty);
   command->add_flag("--hold", submission.hold, "Wait until `esper job resume`");
-  command->add_flag("--no-daemon-start", options->no_daemon_start, "Fail where no daemon runs, rather than start one");
+  command->add_flag("--no-daemon-start", options->no_daemon_start,
+                    "Fail if no daemon is running, rather than start one");
   command->callback([&front, options] { front.run = [options] { return submit(*options); }; });
 }
 

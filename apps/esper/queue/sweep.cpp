@@ -160,22 +160,23 @@ CLI::App* add_sweep_command(CLI::App& parent, Front& front, const std::string& n
 void add_submission_options(CLI::App& command, const Shared& options) {
   jobs::SweepSubmission& submission = options->submission;
   command.add_option("file", options->file, "Sweep file")->type_name("FILE");
-  command.add_option("--priority", submission.priority, "Of its jobs; default: 0")
+  command.add_option("--priority", submission.priority, "Priority of its jobs; default: 0")
       ->type_name("N")
       ->check(priority_number());
   submission.gpus = jobs::kGpusByDevice;
   command
       .add_option("--gpus", submission.gpus,
-                  "How many GPUs each job gets; default: by device.kind, as for esper submit")
+                  "Number of GPUs for each job; default: by device.kind, as for esper submit")
       ->type_name("N")
       ->check(CLI::Range(0, 64));
   command
       .add_option("--memory", options->memory,
-                  "Memory that must be left for each job, like 4GiB; default: what its run is forecast to take")
+                  "Memory that must be available for each job, like 4GiB; default: what its run is forecast to take")
       ->type_name("SIZE");
-  command.add_flag("--hold", submission.hold, "Begin no job until `esper sweep resume`");
-  command.add_flag("--dry-run", options->dry_run, "Print the configurations, and queue nothing");
-  command.add_flag("--no-daemon-start", options->no_daemon_start, "Fail where no daemon runs, rather than start one");
+  command.add_flag("--hold", submission.hold, "Start no job until `esper sweep resume`");
+  command.add_flag("--dry-run", options->dry_run, "Print the configurations without queueing any job");
+  command.add_flag("--no-daemon-start", options->no_daemon_start,
+                   "Fail if no daemon is running, rather than start one");
   add_daemon_options(command, options->address);
 }
 
@@ -194,9 +195,8 @@ void add_sweep(Front& front) {
   show->add_option("--best", options->best, "Write the best configuration as a run file; -: to standard output")
       ->type_name("FILE")
       ->check(refuse_empty);
-  add_sweep_command(*command, front, "cancel", "Cancel its jobs: those that run save and stop", cancel_sweep, options);
-  add_sweep_command(*command, front, "resume", "Let a sweep begin that was submitted with --hold", resume_sweep,
-                    options);
+  add_sweep_command(*command, front, "cancel", "Cancel its jobs; running jobs save and stop", cancel_sweep, options);
+  add_sweep_command(*command, front, "resume", "Start a sweep that was submitted with --hold", resume_sweep, options);
   command->callback([&front, command, options] {
     if (command->get_subcommands().empty()) front.run = [options] { return submit_sweep(*options); };
   });

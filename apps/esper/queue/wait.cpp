@@ -55,7 +55,7 @@ class Wait {
     const bool is_one = missing_.size() == 1;
     return {base::ExitCode::kTryAgain,
             fmt::format("{} {} {} not ended in time; {}", is_one ? "job" : "jobs", ids_text(missing_),
-                        is_one ? "has" : "have", is_one ? "it goes on" : "they go on")};
+                        is_one ? "has" : "have", is_one ? "it continues" : "they continue")};
   }
 
   const DaemonAddress& address_;

@@ -119,7 +119,7 @@ void add_runs_gc(CLI::App& runs, Front& front) {
       add_command(runs, "gc", "Print which runs or checkpoints could be deleted; delete them with --yes",
                   "esper runs gc --state interrupted,failed --older-than 30d\n"
                   "         esper runs gc --checkpoints --yes\n"
-                  "A run that is running, or that a run which stays was forked from, is never deleted");
+                  "A run that is running, or that a kept run was forked from, is never deleted");
   const auto options = std::make_shared<RunsGcOptions>();
   add_roots_option(*command, options->roots);
   command
@@ -127,16 +127,15 @@ void add_runs_gc(CLI::App& runs, Front& front) {
                    "Runs in these states, with commas between them; default: all but running and damaged")
       ->type_name("STATE")
       ->check(refuse_empty);
-  command->add_option("--older-than", options->older_than, "Runs that wrote nothing for so long: 12h, 30d, 8w")
+  command->add_option("--older-than", options->older_than, "Runs that have written nothing for this long: 12h, 30d, 8w")
       ->type_name("AGE")
       ->check(refuse_empty);
   command->add_option("--keep-last", options->keep_last, "Keep the newest of these runs")
       ->type_name("N")
       ->check(whole_number(0));
-  command->add_flag(
-      "--checkpoints", options->checkpoints,
-      "Delete no runs, but checkpoints of finished ones; the last, the best, and those that links or forks "
-      "refer to stay");
+  command->add_flag("--checkpoints", options->checkpoints,
+                    "Delete checkpoints of finished runs instead of runs; the last, the best, and those that links or "
+                    "forks refer to are kept");
   command->add_flag("--yes", options->yes, "Delete");
   add_json_flag(*command, options->json);
   command->callback([&front, options] { front.run = [options] { return gc(*options); }; });

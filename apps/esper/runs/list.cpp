@@ -139,17 +139,19 @@ void add_runs_list(CLI::App& runs, Front& front) {
                    "Only runs in these states, with commas between them: " + base::all_names<runs::RunState>())
       ->type_name("STATE")
       ->check(refuse_empty);
-  command->add_option("--name", options->selection.name_pattern, "Only folders of such names; * stands for any text")
+  command
+      ->add_option("--name", options->selection.name_pattern,
+                   "Only run folders whose name matches this pattern; * matches any text")
       ->type_name("PATTERN")
       ->check(refuse_empty);
   command
       ->add_option("--config-key", options->config_keys,
-                   "Only runs whose config.yaml has this value of a field, which esper set does not change: "
+                   "Only runs whose config.yaml, which esper set does not change, has this value of a field: "
                    "training.optimizer.lr=0.02; may be repeated")
       ->type_name("FIELD=VALUE")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
-  command->add_option("--since", options->since, "Only runs that wrote something in this time: 12h, 7d, 2w")
+  command->add_option("--since", options->since, "Only runs that have written something within this time: 12h, 7d, 2w")
       ->type_name("AGE")
       ->check(refuse_empty);
   command
@@ -157,7 +159,7 @@ void add_runs_list(CLI::App& runs, Front& front) {
                    "Order: started (default, newest first), name, state, epochs, best, last, duration, bytes")
       ->type_name("KEY")
       ->check(CLI::IsMember(sort_keys()));
-  command->add_option("--limit", options->selection.limit, "Print at most so many")
+  command->add_option("--limit", options->selection.limit, "Print at most this many runs")
       ->type_name("N")
       ->check(whole_number(1));
   add_json_flag(*command, options->json);

@@ -73,7 +73,7 @@ std::vector<runs::RunState> states_in(const std::string& text) {
     const auto state = base::from_name<runs::RunState>(text.substr(from, comma - from));
     if (!state) {
       refuse_input("--state: " + base::in_quotes(text.substr(from, comma - from)) +
-                   " is no state; states: " + base::all_names<runs::RunState>());
+                   " is not a state; states: " + base::all_names<runs::RunState>());
     }
     states.push_back(*state);
     from = comma + 1;
@@ -83,7 +83,7 @@ std::vector<runs::RunState> states_in(const std::string& text) {
 
 std::int64_t age_in(const std::string& option, const std::string& text) {
   const auto age = runs::parse_age(text);
-  if (!age) refuse_input(option + ": " + base::in_quotes(text) + " is no age; ages are written 12h, 7d or 2w");
+  if (!age) refuse_input(option + ": " + base::in_quotes(text) + " is not an age; write it like 12h, 7d or 2w");
   return *age;
 }
 

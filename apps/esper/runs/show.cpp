@@ -24,7 +24,7 @@ int show_run(const RunsShowOptions& options) {
 
 void add_runs_show(CLI::App& runs, Front& front) {
   CLI::App* command =
-      add_command(runs, "show", "Print all that is known of one run", "esper runs show runs/digits-20260301-120000");
+      add_command(runs, "show", "Print everything known about one run", "esper runs show runs/digits-20260301-120000");
   const auto options = std::make_shared<RunsShowOptions>();
   command->add_option("run", options->run, "Run folder, or its name in the default folder")
       ->required()

@@ -88,7 +88,7 @@ TEST_CASE("every decision of a run is reproduced, explained, and compared with a
 
   const auto alone = policy("compare", run);
   CHECK(alone.exit_code == 3);
-  CHECK_THAT(alone.err, ContainsSubstring("asked one policy alone") && ContainsSubstring("esper policy swap"));
+  CHECK_THAT(alone.err, ContainsSubstring("asked only one policy") && ContainsSubstring("esper policy swap"));
 }
 
 TEST_CASE("a resumed run has each decision once, and a fork begins with its parent's") {

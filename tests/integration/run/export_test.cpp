@@ -141,7 +141,7 @@ TEST_CASE("what cannot be exported is named, and nothing is left") {
   refused(trained.write("pytorch", "out", {}, {"ESPER_PYTHON=" + broken}), 6, "could not write it");
   CHECK_FALSE(fs::exists(trained.out("out")));
   trained.room.write("file", "");
-  refused(trained.write("safetensors", "file"), 2, "is no folder");
+  refused(trained.write("safetensors", "file"), 2, "is not a folder");
   fs::remove_all(trained.run + "/checkpoints");
   refused(trained.write("safetensors", "out"), 5, "checkpoint");
   refused(run_esper({"export", trained.out("nothing"), "--format", "onnx"}), 2, "nothing");

@@ -83,7 +83,7 @@ TEST_CASE("what cannot be imitated or shown is refused with the reason") {
   CHECK_THAT(problem({"policy", "imitate", run.string(), run.string(), "--out", file}),
              ContainsSubstring("name each once"));
   CHECK_THAT(problem({"policy", "imitate", run.string(), "--out", file, "--teacher", "oracle"}),
-             ContainsSubstring("--teacher \"oracle\" is no policy that decides by itself"));
+             ContainsSubstring("--teacher \"oracle\" is not a policy that decides by itself"));
   CHECK_THAT(problem({"policy", "show", room.write("policy.safetensors", "not weights")}),
              ContainsSubstring("policy.safetensors: "));
 }

@@ -60,7 +60,7 @@ TEST_CASE("a task-spooler that is not installed is told from one that does not r
   CHECK_THAT(why_absent_with("exit 0", 0600),
              StartsWith("task-spooler does not run (") && ContainsSubstring("Permission denied"));
   CHECK_THAT(why_absent_with("exec >&-; exec /bin/sleep 600", 0700, 50ms),
-             StartsWith("task-spooler does not run (") && ContainsSubstring("does not end"));
+             StartsWith("task-spooler does not run (") && ContainsSubstring("does not exit"));
 }
 
 TEST_CASE("a task-spooler that does not end when it is asked is a lack of resources, with the way out") {
@@ -68,7 +68,7 @@ TEST_CASE("a task-spooler that does not end when it is asked is a lack of resour
   const TaskSpooler spooler(only.folder.path(), 2s);
   REQUIRE(spooler.is_here());
   CHECK_THAT(why_not_queued(spooler),
-             StartsWith("tsp has closed its output and does not end") &&
+             StartsWith("tsp has closed its output and does not exit") &&
                  EndsWith("; the measurement ends: try again, when this machine has less to do"));
 }
 
