@@ -20,11 +20,11 @@ struct ControlConfig {
   static constexpr auto fields() {
     using C = ControlConfig;
     return std::tuple{
-        field("epochs", &C::epochs, "epochs from germination on that are also trained without the seed",
+        field("epochs", &C::epochs, "epochs, counted from germination, that are also trained without the seed",
               between(1, 1e6)),
         field("budget", &C::budget,
               "training steps of all controls together, as a fraction of the run's planned steps; a control that does "
-              "not fit is shorter, and where no epoch fits no seed germinates",
+              "not fit is shortened, and if not even one epoch fits, no seed germinates",
               between(0, 10))};
   }
 };

@@ -102,7 +102,8 @@ struct ColumnsConfig {
               "the column with the target; several for tasks multilabel and regression; default: the last column"),
         field("features", &C::features, "the columns with the inputs, in this order; empty: all others"),
         field("categorical", &C::categorical,
-              "those of the inputs that are words: each becomes as many inputs of 0 and 1 as it has different words"),
+              "the input columns that hold words: each is one-hot encoded, as one input of 0 or 1 for each of its "
+              "different words"),
         field("missing", &C::missing,
               "empty cells: fail, or the mean of the column's training part, or zero; an empty word is a word of its "
               "own")};
@@ -149,8 +150,8 @@ struct DataConfig {
               "file or folder in a layout of docs/data.md; empty uses the bundled data (digits only)"),
         field("validation_path", &C::validation_path, "separate validation data; empty splits off a part of `path`"),
         field("test_path", &C::test_path,
-              "separate test data, which training never reads and `esper evaluate` measures; where it has a test part "
-              "of its own (docs/data.md), only that"),
+              "separate test data, which training never reads and `esper evaluate` measures; if it has a test part of "
+              "its own (docs/data.md), only that part"),
         field("validation_fraction", &C::validation_fraction,
               "fraction of the samples that is split off for validation; default: at most half of what "
               "data.test_fraction leaves",
@@ -168,17 +169,17 @@ struct DataConfig {
         field("max_samples", &C::max_samples,
               "maximum number of samples of each part, spread evenly over the file; 0 uses all", at_least(0)),
         field("epoch_samples", &C::epoch_samples,
-              "training samples in one epoch, drawn anew for each from all of them; 0 uses all", at_least(0)),
+              "training samples in one epoch, drawn anew from all of them for each epoch; 0 uses all", at_least(0)),
         field("image_size", &C::image_size,
               "width and height that images are resized to; 0 requires images of equal size", between(0, 4096)),
         field("context", &C::context, "characters in one sample of text", between(1, 65536)),
         field("bad_sample", &C::bad_sample, "fail on a sample that cannot be read, or skip and count it"),
         field("augment", &C::augment, "random changes to training images"),
-        field("columns", &C::columns, "kinds table, parquet and datasets, and data.labels: which columns are what"),
+        field("columns", &C::columns, "kinds table, parquet and datasets, and data.labels: the roles of the columns"),
         field("labels", &C::labels,
-              "images: CSV file whose first column names a file below data.path, and data.columns.target its target; "
-              "empty: the folders are the classes"),
-        field("token_type", &C::token_type, "tokens: how the file stores one, little-endian"),
+              "images: CSV file whose first column names a file below data.path and whose column data.columns.target "
+              "holds its target; empty: the folders are the classes"),
+        field("token_type", &C::token_type, "tokens: type that the file stores a token in, little-endian"),
         field("vocabulary", &C::vocabulary,
               "tokens: JSON file with the list of the tokens' texts, for `esper predict`; empty: tokens stay numbers"),
         field("command", &C::command,

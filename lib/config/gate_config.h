@@ -25,7 +25,7 @@ struct GateConfig {
         field(
             "evidence", &C::evidence,
             "what a seed is judged by: its worth against a network that trained without it (control), validation with "
-            "the seed on and off (ablation), or its epochs alone (none); default: none for training blended"),
+            "the seed on and off (ablation), or only its number of epochs (none); default: none for training blended"),
         field("min_training_epochs", &C::min_training_epochs,
               "G2: epochs in TRAINING before blending; default: 1 for training blended", between(1, 1e6)),
         field("min_improvement_points", &C::min_improvement_points,
@@ -38,22 +38,21 @@ struct GateConfig {
             "blended",
             between(1, 1e6)),
         field("min_shadow_epochs", &C::min_shadow_epochs, "G4: epochs in SHADOWING", between(1, 1e6)),
-        field(
-            "max_shadow_drop_points", &C::max_shadow_drop_points,
-            "G4: largest allowed drop in accuracy points; ablation: of the seed at full alpha, compared with the "
-            "running network; control: of the running network, compared with the control, at the interval's lower end, "
-            "where its worth in loss is not shown",
-            between(0, 100)),
+        field("max_shadow_drop_points", &C::max_shadow_drop_points,
+              "G4: largest allowed drop in accuracy points; ablation: of the seed at full alpha, compared with the "
+              "running network; control: of the running network, compared with the control, at the interval's lower "
+              "end, unless its worth in loss is shown",
+              between(0, 100)),
         field("min_probation_epochs", &C::min_probation_epochs, "G5: epochs in PROBATIONARY", between(1, 1e6)),
         field("min_contribution_points", &C::min_contribution_points,
               "G5, ablation: drop in validation accuracy points without the seed", between(-100, 100)),
         field("min_worth_loss", &C::min_worth_loss,
-              "G5, control: the worth in validation loss must be above this at its interval's lower end, or that in "
-              "points above min_worth_points; G2: at its upper end at least this",
+              "G5, control: the lower end of the interval of the worth in validation loss must be above this, or that "
+              "of the worth in points above min_worth_points; G2: its upper end must be at least this",
               between(-100, 100)),
         field("min_worth_points", &C::min_worth_points,
-              "G5, control: the worth in validation accuracy points must be above this at its interval's lower end, or "
-              "that in loss above min_worth_loss",
+              "G5, control: the lower end of the interval of the worth in validation accuracy points must be above "
+              "this, or that of the worth in loss above min_worth_loss",
               between(-100, 100))};
   }
 };

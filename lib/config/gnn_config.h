@@ -27,21 +27,20 @@ struct GnnConfig {
     using C = GnnConfig;
     return std::tuple{
         field("temperature", &C::temperature,
-              "0 takes the highest score; above it, decisions are sampled from the softmax of the scores over it",
+              "0 takes the highest score; above 0, decisions are sampled from the softmax of the scores divided by it",
               between(0, 100)),
         field("seed", &C::seed, "seed of the sampling, and of a network without policy.file; 0 takes the run's"),
         field("see_times", &C::see_times,
-              "the network also sees measured times, so that a resumed run may decide otherwise"),
-        field(
-            "compile", &C::compile,
-            "the network runs compiled where it decides in the run's own process: training waits for its compiler once "
-            "for each size of graph, after the first decision of that size"),
+              "the network also sees measured times, so that a resumed run may decide differently"),
+        field("compile", &C::compile,
+              "run the network compiled if it decides in the run's own process: training waits for the compiler once "
+              "for each size of graph, after the first decision of that size"),
         field("bf16", &C::bf16,
-              "the network's large matrix products are computed in bf16; the run starts only where the processor has "
-              "such products and the network answers sample graphs as it does in fp32 (docs/policy.md)"),
+              "compute the network's large matrix products in bf16; the run starts only if the processor has such "
+              "products and the network answers sample graphs as in fp32 (docs/policy.md)"),
         field("device", &C::device,
-              "where the network computes: the CPU, or the run's device, on a GPU on a stream of its own beside the "
-              "training")};
+              "where the network computes: on the CPU, or on the run's device (on a GPU in a separate stream, "
+              "concurrently with the training)")};
   }
 };
 

@@ -68,10 +68,9 @@ struct GrowthConfig {
   static constexpr auto fields() {
     using C = GrowthConfig;
     return std::tuple{
-        field(
-            "kind", &C::kind,
-            "modules: the policy grows modules of the catalogue; deepen: the blocks before the host's slots, or those "
-            "of growth.slots, are copied at once behind themselves"),
+        field("kind", &C::kind,
+              "modules: the policy grows modules of the catalogue; deepen: the blocks before the host's slots, or "
+              "before those in growth.slots, are all copied at the same time, each copy behind its block"),
         field("enabled", &C::enabled, "enables growth"),
         field("blueprints", &C::blueprints,
               "blueprints that may be grown; empty allows all that fit the host, but not noop and copies of its "

@@ -40,7 +40,7 @@ struct HostConfig {
     using C = HostConfig;
     return std::tuple{
         field("kind", &C::kind,
-              "linear (one layer), mlp, cnn, transformer, or exported: a PyTorch model that `esper import` took over; "
+              "linear (one layer), mlp, cnn, transformer, or exported: a PyTorch model that `esper import` converted; "
               "default: exported where host.path is set, transformer for data of kind text"),
         field("hidden", &C::hidden, "mlp: width of each hidden layer; a slot follows each", between(1, 65536)),
         field("blocks", &C::blocks,
@@ -71,10 +71,12 @@ struct HostConfig {
         field("path", &C::path, "exported: the folder that `esper import` wrote"),
         field("weights", &C::weights,
               "safetensors file with values for parameters and buffers of the same names, with or without `host.` "
-              "before them; what is only here, or only there, is listed; empty: the network's own start"),
+              "before them; names that only the file or only the network has are listed; empty: the network's own "
+              "initialisation"),
         field("freeze", &C::freeze,
-              "parameters of the host that do not learn, by patterns of their names, like \"features.*\""),
-        field("unfreeze_epoch", &C::unfreeze_epoch, "after this epoch they learn too; 0: never", between(0, 1e6)),
+              "parameters of the host that are not trained, as patterns of their names, like \"features.*\""),
+        field("unfreeze_epoch", &C::unfreeze_epoch, "epoch after which they are trained, too; 0: never",
+              between(0, 1e6)),
         field("modules", &C::modules,
               "modules that are part of the host from the start, each as SLOT=BLUEPRINT, like "
               "r0c0=conv_heavy")};

@@ -39,7 +39,7 @@ struct EnsembleMember {
     const auto kind = base::from_name<PolicyKind>(text);
     if (kind && *kind != PolicyKind::kEnsemble) return EnsembleMember{*kind};
     return base::failure("\"" + std::string(text) +
-                         "\" is no policy that an ensemble can ask; those are the other kinds (" +
+                         "\" is not a policy that an ensemble can ask; those are the other kinds (" +
                          base::all_names<PolicyKind>() + ")");
   }
 };
@@ -100,13 +100,16 @@ struct HeuristicConfig {
         field("window_epochs", &C::window_epochs,
               "epochs whose mean validation accuracy and loss are judged, instead of one epoch's", between(1, 1e4)),
         field("min_share_left", &C::min_share_left,
-              "share of the run's epochs that must be left for a germination; 0 turns it off, and with it the forecast "
-              "whether the epochs left can pay for one",
+              "share of the run's epochs that must be left for a germination; 0 turns off this rule and the forecast "
+              "of whether a germination pays off in the epochs left",
               between(0, 1)),
-        field("max_training_accuracy", &C::max_training_accuracy,
-              "training accuracy in percent above which capacity is not what is missing", between(0, 100)),
+        field(
+            "max_training_accuracy", &C::max_training_accuracy,
+            "training accuracy in percent above which nothing is germinated, since the network does not lack capacity",
+            between(0, 100)),
         field("max_gap_points", &C::max_gap_points,
-              "training accuracy above validation accuracy, in points, that more capacity would only widen",
+              "points by which training accuracy may exceed validation accuracy before nothing is germinated, since "
+              "more capacity would only widen the gap",
               between(0, 100))};
   }
 };
@@ -118,8 +121,8 @@ struct PeriodicConfig {
   static constexpr auto fields() {
     using C = PeriodicConfig;
     return std::tuple{field("every_epochs", &C::every_epochs,
-                            "epochs from one germination to the next; it is left out where no slot is free "
-                            "or growth.max_seeds seeds grow",
+                            "epochs from one germination to the next; a germination is skipped if no slot is free or "
+                            "growth.max_seeds seeds are growing",
                             between(1, 1e6))};
   }
 };
@@ -166,38 +169,34 @@ struct PolicyConfig {
     using C = PolicyConfig;
     return std::tuple{
         field("kind", &C::kind,
-              "who decides when, where and what to grow: nobody (none: the network never grows), the heuristic, to "
-              "compare with it one of periodic, random and schedule (docs/growth.md describes each), a neural network "
-              "(gnn; docs/policy.md), or a program of yours (process; docs/controller.md); ensemble asks several, and "
-              "the first of policy.ensemble decides"),
+              "what decides when, where and what to grow: none (the network never grows), heuristic, as baselines for "
+              "it periodic, random and schedule (docs/growth.md describes each), a neural network (gnn; "
+              "docs/policy.md), or your own program (process; docs/controller.md); ensemble asks several, and the "
+              "first one in policy.ensemble decides"),
         field("every", &C::every,
               "how often the policy is asked, \"epoch\", \"3 epochs\" or \"200 steps\": at the first end of an epoch "
-              "after so many, "
-              "and after the last epoch; docs/decisions/0024-decisions-at-epoch-ends.md"),
+              "after that many, and after the last epoch; docs/decisions/0024-decisions-at-epoch-ends.md"),
         field("overlap", &C::overlap,
               "on: the policy decides while the next epoch trains, and its commands are carried out at the end of that "
-              "one; off: training waits for it"),
+              "epoch; off: training waits for it"),
         field("ensemble", &C::ensemble,
               "the policies that kind ensemble asks after each epoch, by kind: the first decides, the answers of the "
               "others are logged and change nothing; like heuristic, gnn"),
-        field(
-            "host", &C::host,
-            "where a policy of Esper's own runs: in a thread of this process, or in a process of its own, which cannot "
-            "harm the training and is asked by the policy service (docs/controller.md)"),
-        field(
-            "command", &C::command,
-            "what kind process starts: a program, looked up in PATH unless it has a slash, and its arguments; no shell "
-            "reads them; like python3, controller.py"),
+        field("host", &C::host,
+              "where one of Esper's own policies runs: in a thread of this process, or in a separate process, which "
+              "cannot harm the training and is asked by the policy service (docs/controller.md)"),
+        field("command", &C::command,
+              "kind process: the program to start, looked up in PATH unless it has a slash, and its arguments; no "
+              "shell is used; like python3, controller.py"),
         field("heuristic", &C::heuristic,
               "thresholds of the heuristic; those for pruning and fossilising apply to the seeds of every policy"),
         field("periodic", &C::periodic, "round robin over the slots and over the blueprints of each"),
         field("random", &C::random, "a random blueprint at a random free slot"),
-        field(
-            "schedule", &C::schedule,
-            "what kind schedule germinates: after which epoch, or after which percentage of the run's epochs, at which "
-            "slot, which blueprint; like 2:r0c2=conv_light or 30%:r0c2=copy_block*2"),
+        field("schedule", &C::schedule,
+              "kind schedule: after which epoch, or after which percentage of the run's epochs, which slot germinates "
+              "which blueprint; like 2:r0c2=conv_light or 30%:r0c2=copy_block*2"),
         field("file", &C::file,
-              "weights of the policy network, a safetensors file; empty takes one that has not learned, which waits"),
+              "weights of the policy network, a safetensors file; empty uses an untrained network, which waits"),
         field("gnn", &C::gnn, "the policy network"),
         field("breaker", &C::breaker,
               "how often a policy that the service asks (gnn, and each in a process of its own) may fail before it is "

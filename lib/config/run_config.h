@@ -27,9 +27,8 @@ struct CheckpointConfig {
         field("keep_last", &C::keep_last, "number of newest checkpoints to keep", between(1, 1000)),
         field("keep_best", &C::keep_best, "also keep the checkpoint with the best best_metric"),
         field("reserve_space", &C::reserve_space,
-              "keep as much space on the disk as a checkpoint takes, so that the last one fits on a disk that is full "
-              "by then"),
-        field("best_metric", &C::best_metric, "the validation figure by which a checkpoint is the best")};
+              "reserve disk space for a checkpoint, so that the last one fits even if the disk is full by then"),
+        field("best_metric", &C::best_metric, "the validation metric that decides which checkpoint is the best")};
   }
 };
 
@@ -50,7 +49,7 @@ struct TelemetryConfig {
   static constexpr auto fields() {
     using C = TelemetryConfig;
     return std::tuple{
-        field("console", &C::console, "auto draws a progress bar on a terminal and plain lines elsewhere"),
+        field("console", &C::console, "auto prints a progress bar on a terminal and plain lines elsewhere"),
         field("jsonl", &C::jsonl, "write telemetry.jsonl into the run folder"),
         field("segment_mb", &C::segment_mb,
               "size at which telemetry.jsonl is rotated to telemetry-000001.jsonl, -000002, ...; default: at most half "

@@ -19,8 +19,8 @@ struct BudgetConfig {
     using C = BudgetConfig;
     return std::tuple{
         field("epoch", &C::epoch,
-              "how long the training part of an epoch may take before an event reports it; 0s learns it "
-              "from the epochs before"),
+              "how long the training part of an epoch may take before an event reports it; 0s: learned from earlier "
+              "epochs"),
         field("hook", &C::hook, "the same for what follows its last step: validation, the policy and its commands")};
   }
 };
@@ -79,35 +79,34 @@ struct SafetyConfig {
         field("data_deadline", &C::data_deadline, "time limit for one batch"),
         field("policy_deadline", &C::policy_deadline, "time limit for a decision; a late one is dropped"),
         field("policy_start_deadline", &C::policy_start_deadline,
-              "time limit for a policy's process to be ready, where it has one; a run does not begin "
-              "without it"),
+              "time limit for the policy's process, if it has one, to become ready; a run does not start without it"),
         field("save_deadline", &C::save_deadline, "time limit for a checkpoint write"),
         field("rollback_deadline", &C::rollback_deadline,
               "how long a return to an earlier state may take before it counts as failed"),
         field("stall_deadline", &C::stall_deadline,
-              "how long a run may do nothing that counts as progress before this is reported; 0s: never"),
+              "how long a run may make no progress before this is reported; 0s: never"),
         field("stop_when_stalled", &C::stop_when_stalled,
-              "then the process also ends, with exit status 75, so that the run can be resumed"),
+              "end the process after that report, with exit status 75, so that the run can be resumed"),
         field("step_watch", &C::step_watch,
-              "each: a step whose loss or gradient is not finite is noticed right after it, for which a "
-              "GPU must be waited for; late: every two seconds, before a save, at a signal and at the end "
-              "of an epoch, and the run goes back to find it (not while seeds grow: that epoch is undone "
-              "as a whole); auto: late on a GPU, each on the CPU"),
+              "when a step whose loss or gradient is not finite is detected; each: right after the step, which waits "
+              "for the GPU; late: every two seconds, before a save, at a signal and at the end of an epoch, and the "
+              "run goes back to find the step (while seeds grow, the epoch is undone as a whole instead); auto: late "
+              "on a GPU, each on the CPU"),
         field("most_skipped_steps", &C::most_skipped_steps,
-              "how many steps whose loss or gradient is not finite are passed over, since the last "
-              "epoch that ended well; 0: none",
+              "how many steps whose loss or gradient is not finite are skipped, since the last epoch that ended well; "
+              "0: none",
               between(0, 1000)),
         field("most_rate_cuts", &C::most_rate_cuts,
-              "after those, and after epochs that diverged: how often the learning rate is lowered "
-              "instead, before the run ends as diverged",
+              "after those, and after epochs that diverged: how many times the learning rate is lowered instead, "
+              "before the run ends as diverged",
               between(0, 100)),
         field("rate_cut", &C::rate_cut, "by which factor it is lowered", between(0.001, 0.999)),
         field("watch_loss", &C::watch_loss,
-              "go back to an earlier state where the validation loss leaves the range of the epochs "
-              "before, or falls back to guessing"),
+              "go back to an earlier state if the validation loss leaves the range of the epochs before, or returns to "
+              "that of guessing"),
         field("snapshot_limit_mb", &C::snapshot_limit_mb,
-              "memory for the state that a run goes back to; a larger one is taken from the newest "
-              "checkpoint instead; 0: no limit",
+              "memory limit for the state that a run goes back to; a larger one is read from the newest checkpoint "
+              "instead; 0: no limit",
               between(0, 1e9)),
         field("budget", &C::budget, "how long parts of an epoch may take"),
         field("emergency", &C::emergency, "when a run stops after failures, and where other processes see it")};

@@ -63,7 +63,7 @@ struct RiskConfig {
               "share of its inputs below which an event reports it; default: at least critical_coverage",
               between(0, 1)),
         field("judge_times", &C::judge_times,
-              "hook_ms, step_ms and apply_ms apply, so that a resumed run may decide otherwise")};
+              "apply hook_ms, step_ms and apply_ms; a resumed run may then decide differently")};
   }
   void validate(Findings& out) const;
 };

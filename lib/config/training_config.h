@@ -137,7 +137,7 @@ struct TrainingConfig {
         field("schedule", &C::schedule, "learning rate schedule, a pure function of the step"),
         field("groups", &C::groups,
               "learning rate and weight decay of some of the host's parameters: PATTERN:lr=FACTOR,weight_decay=VALUE "
-              "with either or both, like \"features.*:lr=0.1\"; the first pattern that a name fits counts"),
+              "with either or both, like \"features.*:lr=0.1\"; the first pattern that matches a name counts"),
         field("decay_norms_and_biases", &C::decay_norms_and_biases,
               "weight decay also applies to parameters with one dimension: biases and norms"),
         field("loss", &C::loss,
@@ -158,11 +158,11 @@ struct TrainingConfig {
               "decay of the averaged parameters (EMA) that validation uses; 0 turns averaging off; default: 0.97 for "
               "gates.evidence control",
               between(0, 0.999999)),
-        field("early_stop_metric", &C::early_stop_metric, "the validation figure that has to become better"),
+        field("early_stop_metric", &C::early_stop_metric, "the validation metric that has to improve"),
         field("early_stop_epochs", &C::early_stop_epochs,
               "stop after this many epochs without a better early_stop_metric; 0 turns it off", between(0, 1e6)),
         field("early_stop_min_delta", &C::early_stop_min_delta,
-              "a figure counts as better if it is better by more than this", between(0, 1e6))};
+              "a metric counts as improved if it improves by more than this", between(0, 1e6))};
   }
   void validate(Findings& out) const;
 };

@@ -71,13 +71,14 @@ base::Problem at_own_place(base::Problem problem, const Drill& drill) {
 }
 
 std::string problem_of_fault(const std::string& entry) {
-  if (entry.find(',') != std::string::npos) return fmt::format("\"{}\" are several; write one in an entry", entry);
+  if (entry.find(',') != std::string::npos)
+    return fmt::format("\"{}\" names several fault points; write one per entry", entry);
   if (auto problem = base::fault::problem_of(entry); !problem.empty()) return problem;
   const auto names = fault_point_names();
   const std::string name = entry.substr(0, entry.find('@'));
   if (std::ranges::find(names, name) != names.end()) return {};
   const auto close = base::nearest(name, names);
-  return fmt::format("no fault point has the name {}; {}", name,
+  return fmt::format("there is no fault point {}; {}", name,
                      close ? "did you mean " + *close + "?" : "docs/drills.md has all of them");
 }
 
@@ -87,7 +88,8 @@ base::Expected<ExpectedEvent> parse_expected_event(std::string_view entry) {
   if (!is_event(event.name)) return base::failure(fmt::format("no event has the name {}", event.name));
   if (at == std::string_view::npos) return event;
   const auto times = base::parse_number<std::int64_t>(entry.substr(at + 1));
-  if (!times || *times < 1) return base::failure(fmt::format("{}: after = comes how often, 1 or more", entry));
+  if (!times || *times < 1)
+    return base::failure(fmt::format("{}: the number of times after = must be 1 or more", entry));
   event.times = *times;
   return event;
 }
@@ -118,10 +120,11 @@ void Drill::validate(config::Findings& out) const {
   if (damage != Damage::kNone && then == Then::kNothing)
     out.push_back({"damage", "has no effect with then: nothing; add then: resume", {}});
   if (!expect.run_folder && (expect.same_bits || !expect.events.empty()))
-    out.push_back({"expect.run_folder", "a process without a run folder reports no events and has no bits", {}});
+    out.push_back(
+        {"expect.run_folder", "a process without a run folder reports no events and has no result to compare", {}});
   if (expect.same_bits && expect.exit_status != 0 && then == Then::kNothing)
     out.push_back({"expect.same_bits",
-                   "a run that does not end has no last bits; add then: resume, or write same_bits: false",
+                   "a run that does not end has no result to compare; add then: resume, or write same_bits: false",
                    {}});
 }
 

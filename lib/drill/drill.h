@@ -46,13 +46,15 @@ struct Expectation {
     using E = Expectation;
     using config::field;
     return std::tuple{
-        field("exit_status", &E::exit_status, "of the disturbed process; 128 and the signal's number where one ends it",
+        field("exit_status", &E::exit_status,
+              "exit status of the disturbed process; 128 plus the signal's number if a signal ends it",
               config::between(0, 255)),
-        field("events", &E::events, "that the run reports: NAME for at least once, NAME=3 for three times"),
-        field("absent", &E::absent, "events that it does not report"),
-        field("same_bits", &E::same_bits, "whether the run ends as the same one without faults, to the last bit"),
+        field("events", &E::events, "events that the run reports: NAME for at least once, NAME=3 for three times"),
+        field("absent", &E::absent, "events that the run does not report"),
+        field("same_bits", &E::same_bits, "whether the run ends bit for bit as the same run without faults"),
         field("most_unreported", &E::most_unreported,
-              "epochs that telemetry may lack, as where a process was killed before it reported one",
+              "epochs that may be missing from telemetry, for instance because a process was killed before it reported "
+              "one",
               config::between(0, 1'000'000)),
         field("run_folder", &E::run_folder, "whether there is a run folder at the end; false: none was made")};
   }
@@ -76,11 +78,11 @@ struct Drill {
         field("about", &D::about, "what is disturbed, in a sentence"),
         field("run", &D::run, "the run file, relative to this one"),
         field("set", &D::set, "assignments on top of the run file, like epochs=4"),
-        field("needs", &D::needs, "what a machine must have for it; another one skips it"),
+        field("needs", &D::needs, "what a machine must have for the drill; other machines skip it"),
         field("faults", &D::faults, "fault points, like storage.publish@2x3: the second hit and three in all"),
-        field("damage", &D::damage, "of the newest checkpoint, before the run is continued"),
-        field("then", &D::then, "what follows the disturbed process"),
-        field("expect", &D::expect, "what is to come of it")};
+        field("damage", &D::damage, "damage to the newest checkpoint, before the run is continued"),
+        field("then", &D::then, "what happens after the disturbed process has ended"),
+        field("expect", &D::expect, "expected outcome")};
   }
   void validate(config::Findings& out) const;
 };

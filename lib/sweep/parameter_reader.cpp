@@ -32,7 +32,8 @@ std::string path_of(const std::string& key) { return std::string(kParameters) + 
 
 // Why the field is not one to try values of; empty where it is.
 std::string reason_against(const std::string& key, Method method) {
-  if (key == "seed") return "seeds repeat a configuration and are none; write seeds: [1, 2, 3] beside parameters";
+  if (key == "seed")
+    return "seeds repeat a configuration and are not a parameter; write seeds: [1, 2, 3] beside parameters";
   if (key == "name" || key == "runs_dir") return "changes nothing in a run; the sweep names its runs itself";
   if (key == "epochs" && method == Method::kHalving) {
     return "halving sets the epochs; write halving: {min_epochs: 1, max_epochs: 27}, or method: random";
@@ -110,7 +111,7 @@ const FieldRow* ParameterReader::row_of(const YamlEntry& entry) {
       if (row.key() == entry.key) same_end.push_back(path);
     }
     const auto close = same_end.size() == 1 ? same_end.front() : base::nearest(entry.key, known);
-    return refuse("no field of the run file" +
+    return refuse("not a field of the run file" +
                   (close ? "; did you mean " + *close + "?" : "; docs/config.md lists them"));
   }
   if (found->second.is_section()) return refuse("is a section of the run file; name one of its fields");

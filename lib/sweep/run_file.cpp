@@ -57,7 +57,7 @@ class ConfigurationCheck {
     }
     if (sweep_.settings.method == Method::kHalving && config::epochs_are_fixed(config)) {
       report({places_.method, "method",
-              "halving continues runs with more epochs, but this run's course depends on its last epoch: a cosine "
+              "halving continues runs with more epochs, but how this run trains depends on its last epoch: a cosine "
               "schedule that ends with it (of seeds, too), or germinations at a percentage of it; set "
               "training.schedule.total_steps or another schedule, or method: random"},
              assignments);

@@ -41,7 +41,8 @@ struct HalvingConfig {
     using C = HalvingConfig;
     return std::tuple{
         config::field("min_epochs", &C::min_epochs, "epochs of every configuration", config::between(1, 1e6)),
-        config::field("factor", &C::factor, "one configuration in so many goes on, with as many times the epochs",
+        config::field("factor", &C::factor,
+                      "one in this many configurations continues, with this many times the epochs",
                       config::between(2, 1000)),
         config::field("max_epochs", &C::max_epochs, "epochs of the last ones; default: the run file's epochs",
                       config::between(1, 1e6))};
@@ -71,10 +72,10 @@ struct SweepSettings {
         field("samples", &C::samples, "random, halving: number of configurations to draw",
               config::between(1, SweepLimits::kJobs)),
         field("seed", &C::seed, "random, halving: seed of the draw"),
-        field("metric", &C::metric, "the validation figure to compare by; default: the run file's training.metric"),
+        field("metric", &C::metric, "the validation metric to compare by; default: the run file's training.metric"),
         field("goal", &C::goal, "default: minimize losses and errors, maximize the others"),
-        field("halving", &C::halving, "when configurations are compared and how many go on"),
-        field("max_running", &C::max_running, "jobs of this sweep that run at once; 0: no limit of its own",
+        field("halving", &C::halving, "when configurations are compared and how many continue"),
+        field("max_running", &C::max_running, "jobs of this sweep that run at the same time; 0: no limit of its own",
               config::between(0, SweepLimits::kJobs))};
   }
 };

@@ -159,10 +159,10 @@ class SweepFile {
     const auto rules = halving_rules(out_.sweep);
     const std::size_t needed = fewest_for_last_rung(rules);
     if (count >= needed) return;
-    out_.warnings.push_back({reader_.place_of("samples"), "samples",
-                             fmt::format("no configuration gets to the last rung, of {} epochs: {} are needed for "
-                                         "that, and there are {}",
-                                         rules.rungs.back(), needed, count)});
+    out_.warnings.push_back(
+        {reader_.place_of("samples"), "samples",
+         fmt::format("no configuration reaches the last rung, of {} epochs: {} are needed for that, and there are {}",
+                     rules.rungs.back(), needed, count)});
   }
 
   LoadedSweep& out_;

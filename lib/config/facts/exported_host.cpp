@@ -23,7 +23,7 @@ constexpr std::int64_t kMostSize = 1 << 30;
 std::vector<std::int64_t> sizes_of(const json& written) {
   auto sizes = base::wholes_of<std::int64_t>(written);
   const bool in_range = std::ranges::all_of(sizes, [](auto size) { return size >= 1 && size <= kMostSize; });
-  if (!in_range) throw std::out_of_range("a size is no positive number");
+  if (!in_range) throw std::out_of_range("a size is not a positive number");
   return sizes;
 }
 
@@ -58,7 +58,7 @@ ExportedSite site_of(const json& written) {
 }
 
 ExportedHost host_of(const json& document) {
-  if (base::whole_at<int>(document, "format") != kFormat) throw std::out_of_range("it is of another format");
+  if (base::whole_at<int>(document, "format") != kFormat) throw std::out_of_range("it has another format");
   ExportedHost host;
   host.source = document.at("source").get<std::string>();
   host.input = sizes_of(document.at("input").at("sizes"));
@@ -82,7 +82,7 @@ base::Expected<ExportedHost> read_exported_host(const std::string& folder) {
   }
   const json document = json::parse(*text, nullptr, /*allow_exceptions=*/false);
   try {
-    if (!document.is_object()) throw std::out_of_range("it is no JSON object");
+    if (!document.is_object()) throw std::out_of_range("it is not a JSON object");
     return host_of(document);
   } catch (const std::exception& error) {
     return base::failure(path + " is not what `esper import` writes: " + base::plain_reason(error) +

@@ -44,7 +44,7 @@ std::string why_not_live(const RunConfig& own, std::string_view path) {
     return fmt::format("cannot be changed while a run trains; these can: {}", live_fields_text());
   }
   if (path != kEpochs) return {};
-  if (epochs_are_fixed(own)) return "cannot be changed: the run's schedule follows from its number of epochs";
+  if (epochs_are_fixed(own)) return "cannot be changed: the run's schedule depends on its number of epochs";
   if (own.growth.enabled && own.policy.deciding() != PolicyKind::kNone) {
     return "cannot be changed while the run trains, since its growth policy plans with the number of epochs; stop the "
            "run and continue it with esper train --resume RUN --set epochs=N";

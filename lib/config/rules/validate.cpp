@@ -169,7 +169,7 @@ void RunConfig::validate(Findings& out) const {
       run_schedule.kind == ScheduleKind::kCosine && run_schedule.total_steps > 0 && run_schedule.min_factor == 0;
   if (stops && growth.seed_schedule.kind == SeedScheduleKind::kCosine) {
     out.push_back({"growth.seed_schedule.kind",
-                   "cosine goes on to the run's end, but training.schedule is at factor 0 from total_steps on; set "
+                   "cosine continues to the run's end, but training.schedule is at factor 0 from total_steps on; set "
                    "training.schedule.min_factor above 0, or total_steps to 0",
                    {"training.schedule.total_steps", "training.schedule.min_factor"}});
   }

@@ -27,17 +27,20 @@ void check_process(const DataConfig& data, Findings& out) {
     out.push_back({key, "data of kind process come from data.command; give it the path as an argument", {"kind"}});
   }
   if (data.test_fraction > 0) {
-    out.push_back({"test_fraction", "the program of kind process says itself which samples test", {"kind"}});
+    out.push_back({"test_fraction",
+                   "with kind process the program decides which samples are for testing; leave it out",
+                   {"kind"}});
   }
   if (data.max_samples > 0) {
-    out.push_back({"max_samples", "the program of kind process says itself how many samples it has", {"kind"}});
+    out.push_back(
+        {"max_samples", "with kind process the program decides how many samples there are; leave it out", {"kind"}});
   }
   if (!data.shape.empty()) {
-    out.push_back({"shape", "the program of kind process says itself what shape its samples have", {"kind"}});
+    out.push_back({"shape", "with kind process the program sends the shape of its samples; leave it out", {"kind"}});
   }
   if (data.augment.flip || data.augment.crop_padding > 0) {
     const std::string field = data.augment.flip ? "augment.flip" : "augment.crop_padding";
-    out.push_back({field, "samples of kind process are taken as they are; the program can change them", {"kind"}});
+    out.push_back({field, "samples of kind process are used as they are; transform them in the program", {"kind"}});
   }
 }
 

@@ -64,8 +64,8 @@ void check_composition(const RunConfig& config, Findings& out) {
   const Composition composition = config.growth.composition;
   if (composition == Composition::kAdd || composition == Composition::kConvex) return;
   out.push_back({"growth.composition",
-                 fmt::format("with {} the network with its copies is not the deeper one; growth.kind deepen takes add "
-                             "or convex",
+                 fmt::format("with {} the network with its copies never becomes the deeper network; growth.kind deepen "
+                             "takes add or convex",
                              name_of(composition)),
                  {"growth.kind"}});
 }

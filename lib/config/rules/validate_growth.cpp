@@ -79,7 +79,7 @@ void check_control_budget(const RunConfig& config, Findings& out) {
   const bool holds_an_epoch = growth.control.budget * config.epochs + kRounding >= 1;
   if (!grows || growth.gates.evidence != Evidence::kControl || holds_an_epoch) return;
   out.push_back({"growth.control.budget",
-                 fmt::format("{:g} of {} epochs holds no whole epoch, so that no seed can have a control and none "
+                 fmt::format("{:g} of {} epochs is less than one epoch, so that no seed can have a control and none "
                              "germinates; set at least {:g}, or another growth.gates.evidence",
                              growth.control.budget, config.epochs, std::ceil(kSteps / config.epochs) / kSteps),
                  {"growth.gates.evidence", "epochs"}});

@@ -215,8 +215,8 @@ void check_widenings(const std::string& path, const std::vector<Entry<T>>& modul
   for (std::size_t i = 0; i < modules.size(); ++i) {
     if (!modules[i] || !leyline::is_widening(modules[i]->blueprint)) continue;
     out.push_back({at(path, i),
-                   fmt::format("{} does not fit {}: the block before it ends in residual blocks, which its further "
-                               "channels would have to pass; without host.residual_blocks it fits",
+                   fmt::format("{} does not fit {}: the block before it ends in residual blocks, which its additional "
+                               "channels would have to pass through; without host.residual_blocks it fits",
                                modules[i]->blueprint, modules[i]->slot),
                    {"host.residual_blocks"}});
   }

@@ -91,7 +91,7 @@ void check_ensemble(const PolicyConfig& policy, Findings& out) {
     } else if (std::ranges::find(policy.ensemble.begin(), policy.ensemble.begin() + static_cast<std::ptrdiff_t>(i),
                                  member.text(), &Entry<EnsembleMember>::text) !=
                policy.ensemble.begin() + static_cast<std::ptrdiff_t>(i)) {
-      out.push_back({path, fmt::format("{} is there already; name each policy once", member.text()), {}});
+      out.push_back({path, fmt::format("{} is listed already; list each policy once", member.text()), {}});
     }
   }
 }
@@ -102,7 +102,7 @@ void check_host(const PolicyConfig& policy, Findings& out) {
     out.push_back({"gnn.compile", "needs policy.host: thread; set that, or turn it off", {"host"}});
   }
   if (policy.gnn.device == NetworkDevice::kRun) {
-    out.push_back({"gnn.device", "run needs policy.host: thread; set that, or take cpu", {"host"}});
+    out.push_back({"gnn.device", "run needs policy.host: thread; set that, or use cpu", {"host"}});
   }
 }
 
@@ -126,7 +126,7 @@ void check_command(const PolicyConfig& policy, Findings& out) {
 void PolicyConfig::validate(Findings& out) const {
   check_ensemble(*this, out);
   if (every.count < 1) {
-    out.push_back({"every", "must be at least 1; a policy that is never asked is policy.kind none", {}});
+    out.push_back({"every", "must be at least 1; for a run without a policy set policy.kind: none", {}});
   }
   check_command(*this, out);
   check_host(*this, out);
@@ -166,11 +166,11 @@ void check_schedule(const RunConfig& config, Findings& out) {
                                  config.epochs, epoch),
                      {"epochs"}});
     } else if (const auto done = carried_out_after(epoch, config); done >= config.epochs) {
-      out.push_back(
-          {path,
-           fmt::format("nothing is grown after the run's last epoch, {}{}; raise epochs, or grow earlier",
-                       config.epochs, done == epoch ? "" : ", and by policy.every and policy.overlap it would be then"),
-           {"epochs", "policy.every", "policy.overlap"}});
+      out.push_back({path,
+                     fmt::format("nothing is grown after the run's last epoch, {}{}; raise epochs, or grow earlier",
+                                 config.epochs,
+                                 done == epoch ? "" : ", which is when policy.every and policy.overlap would do it"),
+                     {"epochs", "policy.every", "policy.overlap"}});
     }
     const auto [other, is_new] = seen.emplace(std::pair{epoch, line->slot}, line.text());
     if (!is_new) {

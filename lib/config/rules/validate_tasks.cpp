@@ -25,7 +25,7 @@ template <class E>
 void check_one_of(const char* path, E value, std::span<const E> known, Task task, Findings& out) {
   if (std::ranges::find(known, value) != known.end()) return;
   out.push_back({path,
-                 fmt::format("{} does not fit task {}; take one of {}", name_of(value), name_of(task), names_of(known)),
+                 fmt::format("{} does not fit task {}; use one of {}", name_of(value), name_of(task), names_of(known)),
                  {"task"}});
 }
 
@@ -85,7 +85,7 @@ void check_class_attribution(const RunConfig& config, Findings& out) {
   const bool numbers = config.task == Task::kMultilabel || config.task == Task::kRegression;
   if (!numbers || config.growth.aggregation.classes.empty()) return;
   out.push_back({"growth.aggregation.classes",
-                 fmt::format("samples of task {} have no class to go by; leave it out", name_of(config.task)),
+                 fmt::format("samples of task {} do not have a class each; leave it out", name_of(config.task)),
                  {"task"}});
 }
 

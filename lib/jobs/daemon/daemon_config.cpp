@@ -50,7 +50,7 @@ LoadedDaemonConfig read_daemon_document(const config::YamlDocument& document, co
 
 void DaemonConfig::validate(config::Findings& out) const {
   if (!base::parse_byte_size(memory))
-    out.push_back({"memory", "needs a whole number and a unit, like 64GiB or 500MiB, or 0: the machine's", {}});
+    out.push_back({"memory", "needs a whole number and a unit, like 64GiB or 500MiB, or 0 for the machine's", {}});
   for (const auto& [field, text] : {std::pair("keep_memory", keep_memory), std::pair("keep_disk", keep_disk)}) {
     if (!base::parse_byte_size(text))
       out.push_back({field, "needs a whole number and a unit, like 2GiB or 500MiB, or 0", {}});

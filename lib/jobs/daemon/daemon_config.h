@@ -23,10 +23,10 @@ struct DaemonHttpConfig {
   template <class = void>
   static constexpr auto fields() {
     using C = DaemonHttpConfig;
-    return std::tuple{config::field("port", &C::port, "of 127.0.0.1; 0: no TCP", config::between(0, 65535)),
+    return std::tuple{config::field("port", &C::port, "TCP port on 127.0.0.1; 0: no TCP", config::between(0, 65535)),
                       config::field("token_file", &C::token_file,
-                                    "what clients must show, relative to this file; made if missing; default: token "
-                                    "in the state folder")};
+                                    "file with the token that clients must send, relative to this file; made if "
+                                    "missing; default: token in the state folder")};
   }
 };
 
@@ -52,25 +52,25 @@ struct DaemonConfig {
     using C = DaemonConfig;
     using config::field;
     return std::tuple{
-        field("threads", &C::threads, "for all jobs together; 0: the machine's cores", config::between(0, 4096)),
-        field("memory", &C::memory, "for all jobs together, like 64GiB; 0: the machine's"),
+        field("threads", &C::threads, "threads for all jobs together; 0: the machine's cores",
+              config::between(0, 4096)),
+        field("memory", &C::memory, "memory for all jobs together, like 64GiB; 0: the machine's"),
         field("keep_memory", &C::keep_memory,
-              "free memory that no job begins in, like 2GiB; 0: a sixteenth of the machine's"),
-        field("keep_disk", &C::keep_disk, "free space of a file system that no job begins in"),
+              "free memory that is left when a job starts, like 2GiB; 0: a sixteenth of the machine's"),
+        field("keep_disk", &C::keep_disk, "free space of a file system that is left when a job starts"),
         field("look_again", &C::look_again,
-              "how often it looks again while a job waits for memory, disk space or GPU memory that others than its "
-              "jobs have taken"),
-        field("gpus", &C::gpus, "numbers of the GPUs that jobs may get; default: all that there are",
-              config::between(0, 1023)),
-        field("stop_grace", &C::stop_grace, "how long a job has to save and stop before it is killed"),
+              "how often the daemon looks again while a job waits for memory, disk space or GPU memory that is used by "
+              "others than its jobs"),
+        field("gpus", &C::gpus, "numbers of the GPUs that jobs may get; default: all GPUs", config::between(0, 1023)),
+        field("stop_grace", &C::stop_grace, "time that a job has to save and stop before it is killed"),
         field("restart_delay", &C::restart_delay,
-              "before an interrupted job is started again; doubles each time that it is interrupted in a row, up to "
-              "5m"),
+              "delay before an interrupted job is started again; doubles with each interruption in a row, up to 5m"),
         field("most_interruptions", &C::most_interruptions,
-              "how often in a row a job is started again for one cause without a new checkpoint",
+              "how many times in a row a job is started again for the same cause without a new checkpoint",
               config::between(0, 1'000'000)),
         field("http", &C::http, "listening on loopback TCP"),
-        field("log_max_size", &C::log_max_size, "of daemon.log and of a job's output.log before a new file begins"),
+        field("log_max_size", &C::log_max_size,
+              "size of daemon.log and of a job's output.log at which a new file begins"),
         field("telemetry", &C::telemetry, "whether the daemon writes telemetry.jsonl in its state folder")};
   }
   void validate(config::Findings& out) const;

@@ -35,7 +35,7 @@ TEST_CASE("what deepening cannot do is reported with the field and the way out")
            "growth.deepen.at: 10 is after epoch 10 of 10, and nothing is grown after the last epoch"},
       Case{kDecoder + "growth: {kind: deepen, deepen: {copies: 0}}", "growth.deepen.copies: "},
       Case{kDecoder + "growth: {kind: deepen, composition: gate}",
-           "growth.composition: with gate the network with its copies is not the deeper one"},
+           "growth.composition: with gate the network with its copies never becomes the deeper network"},
       Case{kDecoder + "growth: {kind: deepen, max_seeds: 3}",
            "growth.max_seeds: growth.kind deepen copies 4 blocks at once; set it to 4"},
       Case{kDecoder + "growth: {kind: deepen, gates: {evidence: control}}",

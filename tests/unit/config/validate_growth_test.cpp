@@ -11,10 +11,10 @@ using esper::test::check_problem;
 TEST_CASE("rules between the fields of growth") {
   const Case c = GENERATE(
       Case{"epochs: 10\ngrowth: {gates: {evidence: control}}", ""},
-      Case{
-          "epochs: 9\ngrowth: {gates: {evidence: control}}",
-          "f:2:28: growth.control.budget: 0.1 of 9 epochs holds no whole epoch, so that no seed can have a control and "
-          "none germinates; set at least 0.1112, or"},
+      Case{"epochs: 9\ngrowth: {gates: {evidence: control}}",
+           "f:2:28: growth.control.budget: 0.1 of 9 epochs is less than one epoch, so that no seed can have a control "
+           "and "
+           "none germinates; set at least 0.1112, or"},
       Case{"growth: {control: {budget: 0.05}, gates: {evidence: control}}",
            "f:1:28: growth.control.budget: 0.05 of 10"},
       Case{"epochs: 9\ngrowth: {gates: {evidence: control}}\npolicy: {kind: none}", ""},

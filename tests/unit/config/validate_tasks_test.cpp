@@ -20,12 +20,12 @@ TEST_CASE("loss, metrics, data and host fit the task") {
       Case{npy + "task: regression\ntraining: {loss: huber, early_stop_metric: mae}\ncheckpoint: {best_metric: r2}",
            ""},
       Case{npy + "task: regression\ntraining: {loss: bce}",
-           "f:3:18: training.loss: bce does not fit task regression; take one of mse, huber"},
+           "f:3:18: training.loss: bce does not fit task regression; use one of mse, huber"},
       Case{npy + "training: {loss: mse}",
-           "f:2:18: training.loss: mse does not fit task classification; take one of "
+           "f:2:18: training.loss: mse does not fit task classification; use one of "
            "cross_entropy"},
       Case{npy + "task: multilabel\ntraining: {metric: top5}",
-           "f:3:20: training.metric: top5 does not fit task multilabel; take one of f1, accuracy, precision, recall"},
+           "f:3:20: training.metric: top5 does not fit task multilabel; use one of f1, accuracy, precision, recall"},
       Case{npy + "task: regression\ntraining: {metric: mae}", "f:3:20: training.metric: mae does not fit"},
       Case{npy + "training: {metric: loss}", "f:2:20: training.metric: loss does not fit task classification"},
       Case{"training: {early_stop_metric: perplexity}", "f:1:31: training.early_stop_metric: perplexity does not fit"},

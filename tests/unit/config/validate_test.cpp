@@ -13,7 +13,7 @@ TEST_CASE("rules between the fields of a section, and between sections") {
       Case{"device: {kind: cuda:1}", ""}, Case{"device: {kind: gpu}", "f:1:16: device.kind: must be auto, cpu"},
       Case{"device: {kind: \"cuda:\"}", "f:1:16: device.kind"}, Case{"device: {kind: cuda:x}", "f:1:16: device.kind"},
       Case{"training: {schedule: {kind: cosine, total_steps: 9}}\ngrowth: {seed_schedule: {kind: cosine}}",
-           "f:2:32: growth.seed_schedule.kind: cosine goes on to the run's end"},
+           "f:2:32: growth.seed_schedule.kind: cosine continues to the run's end"},
       Case{"training: {schedule: {kind: cosine, total_steps: 9, min_factor: 0.1}}\ngrowth: {seed_schedule: {kind: "
            "cosine}}",
            ""},

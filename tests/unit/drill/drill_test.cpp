@@ -69,10 +69,10 @@ TEST_CASE("all mistakes of a drill are reported at once, each with its line and 
   CHECK(has(lines, "6: expect.events: no event has the name no.such_event"));
   CHECK(has(lines, "7: expect.absent: no event has the name tolaria.nothing"));
   CHECK(has(lines, "8: expect.exit"));
-  CHECK(has(lines, "expect.same_bits: a run that does not end has no last bits"));
+  CHECK(has(lines, "expect.same_bits: a run that does not end has no result to compare"));
   const std::string begin = "about: x\nrun: a.yaml\nfaults: ";
   CHECK(has(problems_of(begin + "[data.batch@1, data.batch@2]\n"), "3: faults: the point data.batch is there twice"));
-  CHECK(has(problems_of(begin + "['data.batch@1,storage.publish@2']\n"), "write one in an entry"));
+  CHECK(has(problems_of(begin + "['data.batch@1,storage.publish@2']\n"), "write one per entry"));
   CHECK(problems_of("about: [1]\nrun: a.yaml\n").size() == 1);  // of the wrong type, and not missing
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("a process without a run folder is expected neither to report nor to e
 TEST_CASE("a fault point that does not exist is refused before anything is trained") {
   const std::string begin = "about: x\nrun: a.yaml\nfaults: ";
   CHECK(has(problems_of(begin + "[tolaria.nan_inputs@3]\n"),
-            "no fault point has the name tolaria.nan_inputs; did you mean tolaria.nan_input?"));
+            "there is no fault point tolaria.nan_inputs; did you mean tolaria.nan_input?"));
   CHECK(has(problems_of(begin + "[elsewhere@3]\n"), "docs/drills.md has all of them"));
   CHECK(problems_of(begin + "[tolaria.saving.kill@9, data.batch@1x*]\n").empty());
 }

@@ -65,7 +65,7 @@ TEST_CASE("all mistakes of a sweep file are reported at once, in the order of th
       "\"acuracy\"; did you mean accuracy?",
       "7:10: halving: has no effect with method: grid",
       "7:11: halving.factr: unknown key; did you mean factor? Known here: min_epochs, factor, max_epochs",
-      "9:3: parameters.training.optimiser.lr: no field of the run file; did you mean training.optimizer.lr?",
+      "9:3: parameters.training.optimiser.lr: not a field of the run file; did you mean training.optimizer.lr?",
       "10:27: parameters.host.base_channels[1]: expected a whole number, found \"wide\"",
       "10:33: parameters.host.base_channels[2]: 8 is given already; remove it",
       "11:3: parameters.training.optimizer: is a section of the run file; name one of its fields"};
@@ -107,9 +107,9 @@ TEST_CASE("bad values of a parameter are reported at their place") {
   CHECK(grid("epochs: {value: [1]}") ==
         "4:12: parameters.epochs.value: unknown key; did you mean values? Known here: values, or min, max and scale");
   CHECK(grid("base_channels: [1]") ==
-        "4:3: parameters.base_channels: no field of the run file; did you mean host.base_channels?");
+        "4:3: parameters.base_channels: not a field of the run file; did you mean host.base_channels?");
   CHECK(grid("policy.reports.retention: [24h]").starts_with("4:3: parameters.policy.reports.retention: was removed"));
-  CHECK(grid("extends: [a.yaml]").starts_with("4:3: parameters.extends: no field of the run file"));
+  CHECK(grid("extends: [a.yaml]").starts_with("4:3: parameters.extends: not a field of the run file"));
   CHECK(grid("seed: [1, 2]").starts_with("4:3: parameters.seed: seeds repeat a configuration and are none"));
   CHECK(grid("name: [a]").starts_with("4:3: parameters.name: changes nothing in a run"));
 }
@@ -200,9 +200,10 @@ TEST_CASE("halving needs rungs, and runs that can go on") {
         "4:10: halving: one rung only: max_epochs (8) must be at least factor (3) times min_epochs (3)");
   CHECK(problem_of("method: halving\nsamples: 3\nparameters: {epochs: [1, 2]}\n")
             .find("parameters.epochs: halving sets the epochs") != std::string::npos);
-  CHECK(problem_of("method: halving\nsamples: 3\nparameters: {training.schedule.kind: [step, cosine]}\n")
-            .find("method: halving continues runs with more epochs, but this run's course depends on its last epoch") !=
-        std::string::npos);
+  CHECK(
+      problem_of("method: halving\nsamples: 3\nparameters: {training.schedule.kind: [step, cosine]}\n")
+          .find("method: halving continues runs with more epochs, but how this run trains depends on its last epoch") !=
+      std::string::npos);
 }
 
 TEST_CASE("a metric that the run has not is refused") {

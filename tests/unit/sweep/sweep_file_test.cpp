@@ -102,7 +102,7 @@ TEST_CASE("too few samples for the last rung are a warning") {
   REQUIRE(loaded.problems.empty());
   REQUIRE(loaded.warnings.size() == 1);
   CHECK(loaded.warnings[0].text ==
-        "no configuration gets to the last rung, of 27 epochs: 27 are needed for that, and there are 26");
+        "no configuration reaches the last rung, of 27 epochs: 27 are needed for that, and there are 26");
 }
 
 TEST_CASE("the run file is looked up in the sweep file's folder") {
