@@ -26,11 +26,10 @@ void require_unseen(const data::Splits& data) {
   const bool same = same_tensor(test.inputs, validation.inputs) && same_tensor(test.targets, validation.targets) &&
                     same_tensor(test.windows, validation.windows);
   if (!same) return;
-  throw Error(
-      ExitCode::kConfig,
-      "data.test_path: the test samples are those that validated this run, which its policy and gates saw; use "
-      "--part validation, or name other data. A run that is trained with data.test_path set keeps the test part "
-      "that its data bring along for testing");
+  throw Error(ExitCode::kConfig,
+              "data.test_path: this run was validated on these test samples, so its policy and gates have seen them; "
+              "use --part validation, or name other data. A run that is trained with data.test_path set keeps the test "
+              "part that comes with its data for testing");
 }
 
 bool is_gone(const std::string& path) {

@@ -112,9 +112,9 @@ tolaria::AveragedModel averaged_model(TrainingSetup& setup, const SavedRun& save
   if (!setup.data.train.inputs.defined()) {
     throw Error(ExitCode::kCheckpoint,
                 saved.path +
-                    " holds no batch norm statistics of the averaged model, as one saved by a run that a signal or an "
-                    "error ended, or by an earlier version: choose another with --checkpoint, or continue the run "
-                    "(esper train --resume)");
+                    " holds no batch norm statistics of the averaged model, like checkpoints saved by a run that a "
+                    "signal or an error ended, or by an earlier version: choose another with --checkpoint, or continue "
+                    "the run (esper train --resume)");
   }
   const auto train = open_loader(setup, setup.data.train, data::Order::kShuffled);
   return {*setup.model, *train, setup.config, setup.device};

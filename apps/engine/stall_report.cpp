@@ -62,7 +62,7 @@ void report_stall(const StallTarget& target, const tolaria::Stall& stall) {
   std::this_thread::sleep_for(kLastWord);
   const auto& display = target.display;
   if (display.epoch != stall.epoch || display.step != stall.step || display.phase != stall.phase) return;
-  nissa::log::error("the process ends, since safety.stop_when_stalled is set; go on with esper train --resume");
+  nissa::log::error("the process ends, since safety.stop_when_stalled is set; continue with esper train --resume");
   std::_Exit(static_cast<int>(base::ExitCode::kTryAgain));
 }
 

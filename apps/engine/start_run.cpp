@@ -240,8 +240,9 @@ std::unique_ptr<Composition> restart_run(const TrainRequest& request, TrainingSe
     return made.reaction == tolaria::Reaction::kFullPrecision || made.reaction == tolaria::Reaction::kSplitBatches;
   };
   if (std::ranges::any_of(where.reactions, changes_bits)) kept.reset();
-  const auto lift = end_in_time(setup.config, static_cast<int>(base::ExitCode::kTryAgain),
-                                "the run in " + open.folder.path + " cannot go back; go on with esper train --resume");
+  const auto lift =
+      end_in_time(setup.config, static_cast<int>(base::ExitCode::kTryAgain),
+                  "the run in " + open.folder.path + " cannot go back; continue with esper train --resume");
   composition.reset();
   lift();
   setup.model.reset();  // one at a time: memory may be what is short

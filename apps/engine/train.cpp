@@ -90,10 +90,11 @@ struct FinishedRun {
 // A signal came when the run was to go back.
 tolaria::RunOutcome interrupted_on_the_way() {
   const int signal = base::Interrupt::requested();
-  return {tolaria::RunOutcome::Kind::kInterrupted,
-          signal,
-          fmt::format("interrupted by signal {}; go on from the newest checkpoint with esper train --resume", signal),
-          {}};
+  return {
+      tolaria::RunOutcome::Kind::kInterrupted,
+      signal,
+      fmt::format("interrupted by signal {}; continue from the newest checkpoint with esper train --resume", signal),
+      {}};
 }
 
 // The newest bundle. It may be of an earlier bad step: a run keeps the first few, and one may fail to be written.

@@ -87,7 +87,7 @@ TrainingSetup set_up_saved(const config::RunConfig& config, const leyline::Sampl
                            const SavedNumerics& numerics, const std::function<data::Splits()>& load) {
   auto own = config;
   if (numerics.full_precision && config.device.precision != config::Precision::kFp32) {
-    nissa::log::warning("the run went over to fp32 (tolaria.full_precision), so its network is computed in fp32 here");
+    nissa::log::warning("the run switched to fp32 (tolaria.full_precision), so its network is computed in fp32 here");
     own.device.precision = config::Precision::kFp32;
   }
   StartedDevice started = start_device(own);

@@ -51,7 +51,7 @@ struct Records {
 
 Records open_records() {
   const std::string state = program::esper_folder("XDG_STATE_HOME", "/.local/state");
-  if (state.empty()) throw std::runtime_error("HOME is not set, or no absolute path");
+  if (state.empty()) throw std::runtime_error("HOME is not set, or not an absolute path");
   const auto folder = program::private_folder(state + "/policies");
   if (!folder) throw std::runtime_error(folder.error());
   return {*folder, storage::ConfinedFileSystem(*folder, storage::Owner::kThisUser)};
@@ -88,15 +88,14 @@ void trust_program(const Command& command) {
 void require_trusted(const Command& command, const std::string& field) {
   if (trusted_here().contains(command)) return;
   bool is_recorded = false;
-  try_records("the programs that you trust cannot be read",
+  try_records("the record of programs that you trust cannot be read",
               [&] { is_recorded = open_records().has(record_of(command)); });
   if (is_recorded) return;
   throw Error(
       ExitCode::kPolicy,
       fmt::format(
-          "{}: the run folder names the program {}, which you have not named in a run file of "
-          "your own, in this folder; read it, and where you trust it add --trust-program, or train by a run file of "
-          "your own first",
+          "{}: the run folder names the program {}, which you have not named in a run file of your own, in this "
+          "folder; read it, and if you trust it add --trust-program, or train with a run file of your own first",
           field, nlohmann::json(command).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)));
 }
 

@@ -64,7 +64,7 @@ void require_fitting(const fs::path& file, const Preprocessing& like) {
     case FileKind::kArray:
       return;
     case FileKind::kUnknown:
-      fail_input(file, "", "is no image (.png, .jpg, .jpeg), array (.npy) or table (.csv), by its name");
+      fail_input(file, "", "is not an image (.png, .jpg, .jpeg), array (.npy) or table (.csv), by its name");
   }
 }
 

@@ -80,13 +80,13 @@ class Reader {
   void read(const char* name, int& value, std::int64_t most) {
     const auto& found = base::member(document_, name);
     const bool fits = found.is_number_integer() && found >= 0 && found <= most;
-    fits ? void(value = found.get<int>()) : refuse(name, fmt::format("is no whole number from 0 to {}", most));
+    fits ? void(value = found.get<int>()) : refuse(name, fmt::format("is not a whole number from 0 to {}", most));
   }
 
   void read(const char* name, std::vector<float>& values) {
     for (const auto& item : list(name)) {
       const double value = item.is_number() ? item.get<double>() : std::nan("");
-      if (!std::isfinite(static_cast<float>(value))) return refuse(name, "holds what is no finite number");
+      if (!std::isfinite(static_cast<float>(value))) return refuse(name, "holds something that is not a finite number");
       values.push_back(static_cast<float>(value));
     }
   }
@@ -94,7 +94,7 @@ class Reader {
   void read(const char* name, std::vector<std::string>& names) {
     for (const auto& item : list(name)) {
       auto text = item.is_string() ? item.get<std::string>() : bytes_of(base::text_at(item, kBytes));
-      if (text.empty() && !item.is_string()) return refuse(name, "holds what is no name");
+      if (text.empty() && !item.is_string()) return refuse(name, "holds something that is not a name");
       names.push_back(std::move(text));
     }
   }

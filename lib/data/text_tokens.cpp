@@ -43,15 +43,15 @@ std::vector<std::int64_t> TextTokens::of_text(const std::string& text) const {
       at += static_cast<std::size_t>(length);
     }
   }
-  if (tokens.empty()) fail("is empty; a text is gone on with, so give its beginning");
+  if (tokens.empty()) fail("is empty; give a text to continue");
   return tokens;
 }
 
 std::int64_t TextTokens::of_number(const std::string& word) const {
   const auto token = base::parse_number<std::int64_t>(word);
   if (token && *token >= 0 && *token < like_.shape.num_classes) return *token;
-  fail(fmt::format("{} is no token; the run was trained on tokens, whole numbers from 0 to {}", base::in_quotes(word),
-                   like_.shape.num_classes - 1));
+  fail(fmt::format("{} is not a token; the run was trained on tokens, whole numbers from 0 to {}",
+                   base::in_quotes(word), like_.shape.num_classes - 1));
 }
 
 std::string TextTokens::text_of(const std::vector<std::int64_t>& tokens) const {

@@ -62,7 +62,7 @@ std::vector<std::string> read_vocabulary(const std::string& file, const ReadOpti
   const auto bytes = read_bytes(file, options);
   auto document = base::parse_json({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, kMostBytes);
   if (!document) fail_input(file, "", document.error());
-  if (!document->is_array() || document->empty()) fail_input(file, "", "is no JSON list of the tokens' texts");
+  if (!document->is_array() || document->empty()) fail_input(file, "", "is not a JSON list of the tokens' texts");
   std::vector<std::string> texts;
   for (const auto& text : *document) {
     if (!text.is_string()) fail_input(file, fmt::format("entry {}", texts.size()), "is no text");

@@ -55,8 +55,8 @@ class ProgressLine {
 const data::Preprocessing& require_preprocessing(const SavedRun& saved, const std::string& run) {
   if (saved.preprocessing) return *saved.preprocessing;
   throw Error(ExitCode::kCheckpoint,
-              fmt::format("{} holds no preprocessing.json, like those of earlier versions; where the run's data are in "
-                          "place, `esper fork {}@{} --no-train` makes a run folder whose checkpoint has it",
+              fmt::format("{} holds no preprocessing.json, like checkpoints of earlier versions; if the run's data are "
+                          "in place, `esper fork {}@{} --no-train` makes a run folder whose checkpoint has it",
                           saved.path, run, saved.image.info.step));
 }
 
@@ -181,12 +181,12 @@ void write_to(const std::string& file, const std::function<void(const Write&)>& 
 void require_inputs(const PredictRequest& request, const data::Preprocessing& like) {
   const bool language = like.task == config::Task::kLanguage;
   if (request.prompt && !language) {
-    throw Error(ExitCode::kConfig, fmt::format("--prompt is for language models; this run was trained for {}: name its "
-                                               "files",
-                                               base::name_of(like.task)));
+    throw Error(ExitCode::kConfig,
+                fmt::format("--prompt is for language models; this run was trained for {}: name the files to predict",
+                            base::name_of(like.task)));
   }
   if (!request.inputs.empty() || request.prompt) return;
-  throw Error(ExitCode::kConfig, language ? "name a file that begins the text, or give --prompt TEXT"
+  throw Error(ExitCode::kConfig, language ? "name a file with the text to continue, or give --prompt TEXT"
                                           : "name the files or folders to predict");
 }
 

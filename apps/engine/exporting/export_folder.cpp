@@ -31,10 +31,10 @@ void require_replaceable(const ExportRequest& request) {
   if (!is_there(files, request.out)) return;
   const auto manifest = storage::verify_folder(files, request.out);
   if (manifest && manifest->fields.contains(kField)) return;
-  throw base::Error(base::ExitCode::kConfig,
-                    fmt::format("--replace: {} is no folder that an export wrote, so it stays; name another one with "
-                                "--out",
-                                base::in_quotes(request.out)));
+  throw base::Error(
+      base::ExitCode::kConfig,
+      fmt::format("--replace: {} is not a folder that an export wrote, so it is kept; name another one with --out",
+                  base::in_quotes(request.out)));
 }
 
 void publish_export(const ExportRequest& request, const std::vector<storage::FolderFile>& files) {

@@ -30,8 +30,8 @@ SavedRun saved_run(const ExportRequest& request) {
   if (saved.preprocessing) return saved;
   throw Error(ExitCode::kCheckpoint,
               saved.path +
-                  " is of a version that did not save how its data are prepared, without which the network is of no "
-                  "use: continue the run for an epoch (esper train --resume) and export its new checkpoint");
+                  " was saved by a version that did not save how the data are prepared, without which the network "
+                  "cannot be used: continue the run for an epoch (esper train --resume) and export its new checkpoint");
 }
 
 // Where a difference from other programs is rounding alone.

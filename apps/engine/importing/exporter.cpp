@@ -68,9 +68,9 @@ std::string answer_of(const std::vector<std::string>& command, const std::string
     refuse_exporter(base::ExitCode::kResources, "the import takes longer than ten minutes; import a smaller model");
   }
   if (read != base::LineChannel::Read::kLine) {
-    refuse_exporter(
-        base::ExitCode::kResources,
-        fmt::format("the Python that imports ended without an answer ({}); it said: {}", end, last_lines(log)));
+    refuse_exporter(base::ExitCode::kResources,
+                    fmt::format("the Python process of the import ended without an answer ({}); it printed: {}", end,
+                                last_lines(log)));
   }
   return answer;
 }
@@ -88,7 +88,7 @@ nlohmann::json run_exporter(std::vector<std::string> arguments, const std::strin
   const std::string answer = answer_of(command, scratch.path("log"));
   auto said = nlohmann::json::parse(answer, nullptr, /*allow_exceptions=*/false);
   if (!said.is_object())
-    refuse_exporter(base::ExitCode::kResources, "the Python that imports answered with no JSON object");
+    refuse_exporter(base::ExitCode::kResources, "the answer of the import's Python process is not a JSON object");
   if (said.contains("refused")) refuse_exporter(base::ExitCode::kConfig, said.at("refused").get<std::string>());
   return said;
 }

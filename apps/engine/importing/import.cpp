@@ -129,10 +129,10 @@ void require_same_gradients(const Tensors& actual, const Tensors& check) {
   }
   const double difference = difference_of(at::cat(all_actual), at::cat(all_expected));
   if (difference <= kMostGradientDifference) return;
-  refuse_import(ExitCode::kConfig,
-                fmt::format("the imported program does not learn as the model does: gradients differ by {:.2g} of the "
-                            "largest",
-                            difference));
+  refuse_import(
+      ExitCode::kConfig,
+      fmt::format("the imported program does not train like the model: gradients differ by {:.2g} of the largest",
+                  difference));
 }
 
 double compare_training(const Host& host, const Tensors& check) {
@@ -169,9 +169,10 @@ void require_place(const ImportRequest& request) {
     refuse_import(ExitCode::kConfig, request.folder + " exists; name another folder with --out, or use --replace");
   }
   if (!config::read_exported_host(request.folder)) {
-    refuse_import(ExitCode::kConfig, request.folder +
-                                         " holds no imported network, which is all that --replace "
-                                         "replaces; name another folder with --out");
+    refuse_import(
+        ExitCode::kConfig,
+        request.folder +
+            " holds no imported network, and --replace replaces nothing else; name another folder with --out");
   }
 }
 
@@ -181,7 +182,7 @@ double tried(const std::string& package, const std::string& check_file) {
     const auto facts = config::read_exported_host(package);
     if (!facts) refuse_import(ExitCode::kBug, facts.error());
     const Host host = build(package, *facts);
-    if (host.tensors.parameters.empty()) refuse_import(ExitCode::kConfig, "the model has no parameter that learns");
+    if (host.tensors.parameters.empty()) refuse_import(ExitCode::kConfig, "the model has no trainable parameter");
     const double difference = compare(host, read_check(check_file));
     require_gradients(host, *facts);  // moves batch norm's statistics
     return difference;
@@ -198,11 +199,10 @@ double publish_checked(const Scratch& scratch, const ImportRequest& request) {
   kasmina::publish_host_package(package, files, trial);
   const double difference = tried(trial, package + "/check.safetensors");
   if (!(difference <= kMostDifference)) {
-    refuse_import(
-        ExitCode::kConfig,
-        fmt::format("the imported program is not the model: outputs differ by {:.2g} of the largest; does the model "
-                    "draw random numbers in evaluation, or change with what it saw?",
-                    difference));
+    refuse_import(ExitCode::kConfig,
+                  fmt::format("the imported program does not match the model: outputs differ by {:.2g} of the largest; "
+                              "does the model draw random numbers in evaluation, or change with its inputs?",
+                              difference));
   }
   std::optional<storage::MovedAway> old;
   if (files.kind_of(request.folder) != base::PathKind::kNothing) old.emplace(files, request.folder);

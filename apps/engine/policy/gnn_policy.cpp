@@ -21,10 +21,11 @@ namespace {
 using config::RunConfig;
 
 [[noreturn]] void reject_file(const std::string& reason) {
-  throw base::Error(base::ExitCode::kPolicy,
-                    fmt::format("policy.file: {}; name a file of the policy network's weights, or leave it empty for a "
-                                "network that has not learned",
-                                reason));
+  throw base::Error(
+      base::ExitCode::kPolicy,
+      fmt::format(
+          "policy.file: {}; name a file of the policy network's weights, or leave it empty for an untrained network",
+          reason));
 }
 
 tamiyo::PolicyFile read_policy(const std::string& path) {
@@ -60,7 +61,7 @@ tamiyo::GnnSettings settings_of(const RunConfig& config, const tamiyo::PolicyFil
 
 [[noreturn]] void reject_bf16(const std::string& reason) {
   throw base::Error(base::ExitCode::kPolicy,
-                    fmt::format("policy.gnn.bf16: {}; train without it, and the network decides in fp32", reason));
+                    fmt::format("policy.gnn.bf16: {}; turn it off, and the network decides in fp32", reason));
 }
 
 c10::Device device_of(const RunConfig& config) {
@@ -77,7 +78,7 @@ std::shared_ptr<tamiyo::PolicyNetwork> network_in_bf16(tamiyo::PolicyNetwork& ex
   const tamiyo::Agreement found = compare_decisions(*network, exact);
   if (!agree(found)) {
     reject_bf16(
-        fmt::format("the network decides otherwise in {} of {} sample graphs, and its numbers differ by up to "
+        fmt::format("the network decides differently in {} of {} sample graphs, and its numbers differ by up to "
                     "{:.2g}; {} and {:.2g} are allowed",
                     found.graphs - found.same, found.graphs, found.largest_difference, tamiyo::kMostOtherwise,
                     tamiyo::kMostDifference));

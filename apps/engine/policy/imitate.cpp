@@ -139,9 +139,11 @@ void check_lessons(const ImitateRequest& request, const LessonList& training) {
                             request.teacher, request.teacher));
   }
   if (std::ranges::none_of(training, [](const Lesson* lesson) { return is_germination(*lesson); })) {
-    throw Error(ExitCode::kData, fmt::format("{} germinated nothing in {} decisions: a network would learn to wait for "
-                                             "ever; name runs in which it grows",
-                                             request.teacher, training.size()));
+    throw Error(
+        ExitCode::kData,
+        fmt::format(
+            "{} germinated nothing in {} decisions: a network would only learn to wait; name runs in which it grows",
+            request.teacher, training.size()));
   }
 }
 

@@ -50,7 +50,8 @@ tamiyo::ProcessSettings process_settings(PolicyKind kind, const RunConfig& confi
 std::unique_ptr<ProcessController> make_process(PolicyKind kind, const RunConfig& config) {
   const bool is_users = kind == PolicyKind::kProcess;
   if (is_users && config.policy.command.empty()) {
-    throw Error(ExitCode::kPolicy, "policy.command: names no program that could decide; like [python3, controller.py]");
+    throw Error(ExitCode::kPolicy,
+                "policy.command: names no program that decides; set it, like [python3, controller.py]");
   }
   if (is_users) require_trusted(config.policy.command);
   try {

@@ -101,7 +101,8 @@ int run(const SwapRequest& request) {
   }
   for (const auto& one : all) print_text(one);
   for (const auto& gap : log.gaps) write_line("note: " + gap);
-  write_line(fmt::format("{} would have decided otherwise in {} of {} decisions", name, all.size() - same, all.size()));
+  write_line(
+      fmt::format("{} would have decided differently in {} of {} decisions", name, all.size() - same, all.size()));
   return 0;
 }
 

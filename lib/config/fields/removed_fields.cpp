@@ -20,7 +20,7 @@ constexpr RemovedField kRemoved[] = {
          "telemetry.limit_mb keeps small; leave it out",
      .ignored =
          "is ignored, as it had no effect; checkpoints of a policy gnn, or of one in a process of its own, that were "
-         "saved with another value than 24h go on with the version that saved them"},
+         "saved with another value than 24h continue with the version that saved them"},
 };
 
 }  // namespace

@@ -91,7 +91,7 @@ std::int64_t bytes_of(SampleType type) {
 std::int64_t elements_of(const SampleArray& array) { return elements_of(array.shape); }
 
 base::Expected<FramePrefix> parse_prefix(std::string_view bytes) {
-  if (!bytes.starts_with(kFrameMagic)) return base::failure("it sent what is no frame");
+  if (!bytes.starts_with(kFrameMagic)) return base::failure("it sent something that is not a frame");
   const auto header = number_at<std::uint32_t>(bytes, 4);
   const auto content = number_at<std::uint64_t>(bytes, 8);
   if (header > kLongestFrameHeader) return base::failure("it sent a frame with a header that is too long");

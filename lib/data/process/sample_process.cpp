@@ -129,7 +129,8 @@ FramePrefix SampleProcess::read_prefix(Duration until) {
   // A line that the program prints may be shorter than a prefix.
   receive(all.first(kFrameMagic.size()), until);
   if (text_of(all.first(kFrameMagic.size())) != kFrameMagic) {
-    lose("it sent what is no frame, which begins with " + base::in_quotes(text_of(all.first(kFrameMagic.size()))));
+    lose("it sent something that is not a frame, which begins with " +
+         base::in_quotes(text_of(all.first(kFrameMagic.size()))));
   }
   receive(all.subspan(kFrameMagic.size()), until);
   const auto prefix = parse_prefix(text_of(all));

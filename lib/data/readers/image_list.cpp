@@ -137,7 +137,7 @@ class LabelledImages {
     std::erase_if(chosen, [&](std::int64_t row) {
       if (stays_below(config_.path, name_of(row))) return false;
       bad_.report(file, fmt::format("line {}", rows.lines[static_cast<std::size_t>(row)]),
-                  base::in_quotes(name_of(row)) + " is no path below " + config_.path);
+                  base::in_quotes(name_of(row)) + " is not a path below " + config_.path);
       return true;
     });
     ImageList list;

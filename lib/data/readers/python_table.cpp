@@ -89,10 +89,10 @@ class Bridge {
       pollfd ready{text_.number(), POLLIN, 0};
       const int events = ::poll(&ready, 1, static_cast<int>(std::chrono::milliseconds(kLongestBridgeSilence).count()));
       if (events < 0 && errno == EINTR) continue;
-      if (events <= 0) fail("the Python that reads it says nothing any more");
+      if (events <= 0) fail("the Python process that reads it does not respond any more");
       const auto got = ::read(text_.number(), into, most);
       if (got >= 0) return static_cast<std::size_t>(got);
-      if (errno != EINTR) fail("the Python that reads it cannot be heard");
+      if (errno != EINTR) fail("the output of the Python process that reads it cannot be read");
     }
   }
 
@@ -106,7 +106,7 @@ class Bridge {
     }
     const auto at = view.rfind(kProblem);
     const bool says = at != view.npos && (at == 0 || view[at - 1] == '\n');
-    if (!says) fail("the Python that reads it ended before its end");
+    if (!says) fail("the Python process that reads it ended before the end of the table");
     const auto problem = view.substr(at + sizeof kProblem - 1);
     fail(base::shortened(base::printable_line(problem.substr(0, problem.find('\n'))), 400));
   }

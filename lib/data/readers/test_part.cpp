@@ -34,8 +34,8 @@ struct NamedPart {
 };
 // Data are known by their content.
 constexpr NamedPart kValidation{"validation_path", "validation_fraction", "validation",
-                                "; a run that an earlier version began so goes on, and is evaluated, with a copy of "
-                                "the data: --set data.validation_path=COPY"};
+                                "; to continue or evaluate a run that an earlier version began so, use a copy of the "
+                                "data: --set data.validation_path=COPY"};
 constexpr NamedPart kTest{"test_path", "test_fraction", "testing", ""};
 
 void require_other_place(const NamedPart& part, const fs::path& place, const fs::path& other, const char* other_part) {

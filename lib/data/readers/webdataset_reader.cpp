@@ -127,7 +127,7 @@ class WebdatasetReader {
     }
     const bool is_array = input->first == "npy";
     if (!list_.files.empty() && is_array != of_arrays_) {
-      bad_.report(sample.place, "", "arrays and images do not go together");
+      bad_.report(sample.place, "", "arrays and images cannot be mixed");
       return;
     }
     if (const auto taken = take_targets(sample); !taken) {
@@ -154,7 +154,7 @@ class WebdatasetReader {
       return take_texts({std::string(text_of(found->second))}, sample.place);
     }
     const auto found = sample.members.find("json");
-    if (found == sample.members.end()) return base::failure("has no .json, of which data.columns.target names members");
+    if (found == sample.members.end()) return base::failure("has no .json, whose members data.columns.target names");
     constexpr std::size_t kLongestJson = 1 << 20;
     const auto document = base::parse_json(text_of(found->second), kLongestJson);
     if (!document) return base::failure("its .json: " + document.error());

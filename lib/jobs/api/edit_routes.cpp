@@ -72,7 +72,7 @@ Response EditRoutes::set(const Request& request, JobId id) {
   const auto job = store_.find(id);
   if (!job) return no_such_job(id);
   if (job->state == JobState::kSucceeded)
-    return refusal(409, fmt::format("job {} has succeeded: it trains no more", id));
+    return refusal(409, fmt::format("job {} has succeeded: it does not train any more", id));
   try {
     return set_in_run(*job, asked->assignments, uid_of(request));
   } catch (const DatabaseError&) {
@@ -94,8 +94,10 @@ Response EditRoutes::set_in_run(const Job& job, const std::vector<std::string>& 
   const auto changes = history::changes_to_request(files, job.run_dir, own, assignments);
   const bool changes_epochs = std::ranges::any_of(changes, [](const auto& one) { return one.field == "epochs"; });
   if (job.epochs > 0 && changes_epochs) {
-    return refusal(409, fmt::format("epochs: job {} trains to {} epochs, as its sweep decided, which would not follow",
-                                    job.id, job.epochs));
+    return refusal(
+        409,
+        fmt::format("epochs: job {} trains to {} epochs, as its sweep decided; the sweep would not follow a change",
+                    job.id, job.epochs));
   }
   std::string path;
   if (!changes.empty()) {

@@ -51,7 +51,7 @@ http::Response Router::answer(const http::Request& request) const {
     if (route.method == request.method) return route.handler(request, *id);
     allowed += (allowed.empty() ? "" : ", ") + route.method;
   }
-  if (allowed.empty()) return refusal(404, "there is nothing at this path; docs/daemon.md lists what there is");
+  if (allowed.empty()) return refusal(404, "there is nothing at this path; docs/daemon.md lists the paths");
   auto response = refusal(405, "this path takes " + allowed);
   response.headers.emplace_back("Allow", allowed);
   return response;

@@ -83,7 +83,7 @@ std::string mistakes_in(const Submission& submission, FolderCheck folder) {
   if (!is_absolute_path(place)) {
     mistakes.push_back("run_dir, or runs_dir: needs an absolute path");
   } else if (folder == FolderCheck::kExists && !can_be_made(place)) {
-    mistakes.push_back(fmt::format("the run folder {} cannot be made: not all above it are folders", place));
+    mistakes.push_back(fmt::format("the run folder {} cannot be made: not everything above it is a folder", place));
   }
   const auto& needs = submission.needs;
   if (needs.threads < 0 || needs.memory_bytes < 0 || needs.gpus < kGpusByDevice)
@@ -104,7 +104,7 @@ std::string mistakes_in(const JobChange& change) {
   }
   if (change.after) check_after(change.after->ids, mistakes);
   if (change.config.has_value() != change.config_before.has_value())
-    mistakes.emplace_back("config, and config_before, the run file that it was made from: one needs the other");
+    mistakes.emplace_back("config and config_before (the run file that config was made from) must be given together");
   if (change.config) check_config(*change.config, mistakes);
   return base::joined(mistakes, "; ");
 }
@@ -113,8 +113,7 @@ std::string mistakes_in(const SweepSubmission& submission) {
   std::vector<std::string> mistakes;
   if (!is_folder(submission.folder)) mistakes.push_back("folder: needs the absolute path of a folder that exists");
   if (!is_absolute_path(submission.runs_dir)) mistakes.push_back("runs_dir: needs an absolute path");
-  if (submission.gpus < kGpusByDevice)
-    mistakes.push_back("gpus: may not be below -1, which is by the run file's device");
+  if (submission.gpus < kGpusByDevice) mistakes.push_back("gpus: may not be below -1 (-1: by the run file's device)");
   if (submission.memory_bytes < 0) mistakes.push_back("memory_bytes: may not be below 0");
   const auto read = sweep::read_stored_sweep({submission.sweep, submission.run_file}, kMostChecked);
   for (const auto& problem : read.problems) mistakes.push_back(base::to_string(problem));

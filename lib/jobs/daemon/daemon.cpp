@@ -53,7 +53,7 @@ base::Descriptor lock_state(const std::string& state_dir) {
   if (!lock.is_open()) throw base::IoError("open", path, errno);
   if (!lock_within(lock.number(), kLockWait)) {
     throw base::Error(base::ExitCode::kTryAgain,
-                      fmt::format("a daemon of {} runs already: process {}", state_dir, text_of(lock.number())));
+                      fmt::format("a daemon of {} is running already: process {}", state_dir, text_of(lock.number())));
   }
   const std::string pid = std::to_string(::getpid());
   if (::ftruncate(lock.number(), 0) < 0 || ::pwrite(lock.number(), pid.data(), pid.size(), 0) < 0)
@@ -135,7 +135,7 @@ class Daemon {
   void say_ready(base::Descriptor waiting) {
     static constexpr std::string_view kReady = "ready\n";
     if (waiting.is_open() && ::write(waiting.number(), kReady.data(), kReady.size()) < 0)
-      nissa::log::warning("whoever started this daemon does not wait for it any more");
+      nissa::log::warning("the process that started this daemon does not wait for it any more");
     reports_.ready();
   }
 

@@ -48,9 +48,9 @@ std::vector<std::string> command_of(const ServicePlan& plan) {
   if (!plan.config.empty()) words.insert(words.end(), {"--config", plan.config});
   for (const std::string& word : words) {
     if (base::printable_line(word) != word) {
-      throw base::Error(base::ExitCode::kConfig, base::in_quotes(word) +
-                                                     ": a service cannot have a path with control "
-                                                     "characters, or one that is no UTF-8");
+      throw base::Error(
+          base::ExitCode::kConfig,
+          base::in_quotes(word) + ": a service cannot have a path with control characters, or one that is not UTF-8");
     }
   }
   return words;
@@ -115,10 +115,9 @@ Installation install_unit(const std::string& path, const std::string& text, OnDi
   const auto before = text_of_file(path);
   if (before == text) return Installation::kUnchanged;
   if (before && on_different == OnDifferent::kRefuse) {
-    throw base::Error(base::ExitCode::kConfig,
-                      path +
-                          ": is there already and differs; look at it, then give --replace, or --print to see the "
-                          "new one");
+    throw base::Error(
+        base::ExitCode::kConfig,
+        path + ": exists already and differs; look at it, then give --replace, or --print to see the new one");
   }
   auto& files = storage::real_file_system();
   storage::ensure_folder(files, storage::parent_of(path));

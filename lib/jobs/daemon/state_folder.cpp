@@ -34,11 +34,10 @@ void make_state_folder(const std::string& path) {
   if (!S_ISDIR(status.st_mode)) throw base::IoError("open folder", path, ENOTDIR);
   if ((status.st_mode & 0077) == 0) return;
   if (!is_daemons(path)) {
-    throw base::Error(
-        base::ExitCode::kConfig,
-        fmt::format("{} may be entered by other users, and has no files of a daemon: if it is for the daemon "
-                    "alone, chmod 700 {}; else give another --state-dir",
-                    path, path));
+    throw base::Error(base::ExitCode::kConfig,
+                      fmt::format("other users may enter {}, and it has no files of a daemon: if it is for the daemon "
+                                  "alone, chmod 700 {}; otherwise give another --state-dir",
+                                  path, path));
   }
   if (::chmod(path.c_str(), 0700) < 0) throw base::IoError("change the mode of", path, errno);
 }

@@ -69,10 +69,9 @@ std::string read_token(int file, const std::string& path) {
   if (token.ends_with('\n')) token.pop_back();
   if (token.size() < kFewestCharacters || token.size() > kMostCharacters ||
       !std::ranges::all_of(token, is_token_character)) {
-    throw base::Error(base::ExitCode::kConfig,
-                      path +
-                          ": holds no token (one line of 16 to 256 letters, digits, '-', '_', '.' or '~'); remove "
-                          "the file to have one made");
+    throw base::Error(base::ExitCode::kConfig, path +
+                                                   ": holds no token (one line of 16 to 256 letters, digits, '-', '_', "
+                                                   "'.' or '~'); remove the file, and a new one is made");
   }
   return token;
 }
@@ -89,7 +88,7 @@ std::string token_of(const std::string& path) {
   if (!S_ISREG(facts.st_mode) || facts.st_uid != ::geteuid() || (facts.st_mode & 0077) != 0) {
     throw base::Error(
         base::ExitCode::kConfig,
-        fmt::format("{}: must be a file of this user that no one else may read: chmod 600 {}", path, path));
+        fmt::format("{}: must be a file of this user that nobody else may read: chmod 600 {}", path, path));
   }
   return read_token(file.number(), path);
 }

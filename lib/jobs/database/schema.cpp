@@ -64,17 +64,17 @@ Database open_database(const std::string& path) {
     return database;
   } catch (const DatabaseError& error) {
     if (error.is_busy()) {
-      throw base::Error(base::ExitCode::kTryAgain,
-                        fmt::format("the job database {} is held by another program: end that, then try again. Only "
-                                    "the daemon may have it open; to look into it, copy it while no daemon runs",
-                                    path));
+      throw base::Error(
+          base::ExitCode::kTryAgain,
+          fmt::format("the job database {} is in use by another program: end that program, then try again. Only the "
+                      "daemon may have it open; to look into it, copy it while no daemon is running",
+                      path));
     }
-    throw base::Error(
-        base::ExitCode::kCheckpoint,
-        fmt::format("the job database {} cannot be used: {}. Runs and their checkpoints are not in it. If "
-                    "it is damaged, docs/daemon.md says under \"Recovery by hand\" how to save what can be read; "
-                    "or move it away and begin an empty queue",
-                    path, error.what()));
+    throw base::Error(base::ExitCode::kCheckpoint,
+                      fmt::format("the job database {} cannot be used: {}. Runs and their checkpoints are not in it. "
+                                  "If it is damaged, docs/daemon.md says under \"Recovery by hand\" how to save what "
+                                  "can be read; or move it away to start with an empty queue",
+                                  path, error.what()));
   }
 }
 

@@ -23,10 +23,10 @@ std::string why_not(const Job& job, const JobChange& change) {
   if (!has_begun(job)) return "";
   if (change.config) {
     return fmt::format(
-        "job {} is {} and has begun: its run file stays; esper job set changes settings from an epoch on", job.id,
-        state);
+        "job {} is {} and has started: its run file cannot change; esper job set changes settings from an epoch on",
+        job.id, state);
   }
-  if (change.after) return fmt::format("job {} is {} and has begun: it does not wait for other jobs", job.id, state);
+  if (change.after) return fmt::format("job {} is {} and has started: it does not wait for other jobs", job.id, state);
   return "";
 }
 

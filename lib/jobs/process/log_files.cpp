@@ -17,7 +17,7 @@ namespace {
 std::string earlier_log(const std::string& path, int number) { return fmt::format("{}.{}", path, number); }
 
 std::string log_failure(const std::string& path) {
-  return fmt::format("cannot begin a new {}: {}", path, std::generic_category().message(errno));
+  return fmt::format("cannot start a new {}: {}", path, std::generic_category().message(errno));
 }
 
 bool is_same_file(const struct stat& a, const struct stat& b) { return a.st_dev == b.st_dev && a.st_ino == b.st_ino; }

@@ -41,8 +41,8 @@ void Adoption::adopt(const Job& job) {
     left_.erase(job.id);
   } catch (const base::IoError& error) {
     if (left_.insert(job.id).second)
-      nissa::log::warning(
-          fmt::format("job {}: whether it runs cannot be known: {}; tried again until it can", job.id, error.what()));
+      nissa::log::warning(fmt::format(
+          "job {}: cannot find out whether it is running: {}; tried again until it succeeds", job.id, error.what()));
   }
 }
 

@@ -83,7 +83,7 @@ std::string wrong_run(const Job& job) {
     return fmt::format("its run folder {} has a run that is not this job's: submit it with another --run-dir",
                        job.run_dir);
   if (job.checkpoint.empty() || is_there) return "";
-  return fmt::format("its run folder {} is gone, with its checkpoints; esper job retry {} begins a new one",
+  return fmt::format("its run folder {} is gone, with its checkpoints; esper job retry {} starts a new one",
                      job.run_dir, job.id);
 }
 

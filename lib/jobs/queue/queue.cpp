@@ -59,7 +59,7 @@ base::Expected<Job> Queue::act(JobId id, JobAction action, std::int64_t uid) {
   if (!found) return base::failure(fmt::format("there is no job {}", id));
   if (action == JobAction::kRetry) {
     if (const auto owner = later_owner(store_.database(), *found))
-      return base::failure(fmt::format("its run folder {} is job {}'s by now", found->run_dir, *owner));
+      return base::failure(fmt::format("its run folder {} belongs to job {} now", found->run_dir, *owner));
   }
   const Asked asked = asked_now(uid, std::string(base::name_of(action)));
   auto job = after_action(*found, action, asked.at_ms);
@@ -98,7 +98,7 @@ std::string Queue::waiting_reason(const Job& job) const {
 
 std::string Queue::waiting_reason(const Job& job, UnfinishedJobs& unfinished) const {
   if (job.state != S::kQueued) return job.reason;
-  if (is_draining_) return "the daemon is draining: no job begins";
+  if (is_draining_) return "the daemon is draining: no job starts";
   if (auto reason = scheduler_.waiting_reason(job); !reason.empty()) return reason;
   if (!job.reason.empty()) return job.reason;
   if (job.after.empty()) return "waits for its turn";

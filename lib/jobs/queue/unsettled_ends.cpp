@@ -16,8 +16,9 @@ bool UnsettledEnds::settle() {
       next = ends_.erase(next);
     } catch (const base::IoError& error) {
       if (unread_results_.insert(next->first).second)
-        nissa::log::warning(fmt::format("job {}: what its run came to cannot be read now: {}; tried again each second",
-                                        next->first, error.what()));
+        nissa::log::warning(
+            fmt::format("job {}: the outcome of its run cannot be read now: {}; tried again each second", next->first,
+                        error.what()));
       ++next;
     }
   }

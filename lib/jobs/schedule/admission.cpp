@@ -80,7 +80,7 @@ base::Expected<Submission> admit(Submission submission, const config::RunConfig&
 
 base::Expected<void> check_fits(const Job& job, const Capacity& capacity, std::int64_t disk_bytes) {
   if (const auto reason = never_fits(job, capacity, disk_bytes); !reason.empty())
-    return base::failure("it can never begin on this machine: " + reason);
+    return base::failure("it can never start on this machine: " + reason);
   return {};
 }
 

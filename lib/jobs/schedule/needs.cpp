@@ -36,7 +36,7 @@ std::string memory_text(const Job& job) {
 
 std::string device_memory_text(const Job& job) {
   if (job.forecast.device_memory.bytes == 0)
-    return fmt::format("what the run takes of a GPU is {}, so half of one must be free",
+    return fmt::format("the memory that the run takes of a GPU is {}, so half of one must be free",
                        job.forecast.device_memory.parts);
   return forecast_text("the run", job.forecast.device_memory) + " on each GPU";
 }
@@ -45,15 +45,15 @@ std::string disk_text(const Job& job) { return forecast_text("the run folder", j
 
 std::string exceeds(const Job& job, const Capacity& capacity) {
   if (memory_of(job, capacity) > capacity.memory_bytes) {
-    return fmt::format("memory: {}, and {} are for jobs here; where you know better, say so with --memory",
-                       memory_text(job), bytes_text(capacity.memory_bytes));
+    return fmt::format("memory: {}, and {} are for jobs here; if you know better, give --memory", memory_text(job),
+                       bytes_text(capacity.memory_bytes));
   }
   const auto gpus = static_cast<std::int64_t>(capacity.gpus.size());
   if (job.needs.gpus > gpus) return fmt::format("GPUs: it needs {}, and {} are for jobs here", job.needs.gpus, gpus);
   const auto large =
       std::ranges::count_if(capacity.gpus, [&](const Gpu& gpu) { return gpu.total_bytes >= device_memory_of(job); });
   if (job.needs.gpus > large) {
-    return fmt::format("GPU memory: {}, and {} of {} GPUs have as much; where you know better, say so with --gpus",
+    return fmt::format("GPU memory: {}, and {} of {} GPUs have as much; if you know better, give --gpus",
                        device_memory_text(job), large, gpus);
   }
   return "";

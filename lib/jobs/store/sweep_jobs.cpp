@@ -5,7 +5,7 @@ namespace esper::jobs {
 std::vector<JobId> leave_paused(Database& database, SweepId sweep, std::int64_t at_ms) {
   auto paused = database.prepare(
       "UPDATE jobs SET ended_ms = ?, reason = replace(reason, ?, 'its sweep has ended without it: esper job resume ' "
-      "|| id || ' trains it on') WHERE sweep = ? AND sweep != 0 AND state = 'paused' AND ended_ms = 0 RETURNING id");
+      "|| id || ' continues it') WHERE sweep = ? AND sweep != 0 AND state = 'paused' AND ended_ms = 0 RETURNING id");
   paused.bind(at_ms).bind(kMayGoOn).bind(sweep);
   return integers_in(paused);
 }

@@ -28,7 +28,7 @@ void stop_at_rung(Job& job, StopPurpose stopped_for, SweepState sweep) {
     job.reason = reached + "paused by the user";
     job.ended_ms = 0;
   } else if (sweep == SweepState::kCancelled) {
-    job.reason = reached + fmt::format("its sweep was cancelled: esper job resume {} trains it on", job.id);
+    job.reason = reached + fmt::format("its sweep was cancelled: esper job resume {} continues it", job.id);
   } else {
     job.reason = reached + std::string(kMayGoOn);
     job.ended_ms = 0;

@@ -29,7 +29,7 @@ auto try_read(SweepId id, const Read& read) -> std::optional<decltype(read())> {
   try {
     return read();
   } catch (const base::ConfigError& error) {
-    nissa::log::warning(fmt::format("sweep {} cannot go on: {}", id, error.what()));
+    nissa::log::warning(fmt::format("sweep {} cannot continue: {}", id, error.what()));
     return std::nullopt;
   }
 }

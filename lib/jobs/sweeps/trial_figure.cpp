@@ -78,8 +78,9 @@ double figure_of_run(const std::string& run_dir, config::Metric metric, std::int
     const auto figure = has_trained_to(*ended, epochs) ? figure_in(ended->course, metric) : std::nullopt;
     if (!figure) continue;
     if (epochs > 0 && ended->course.epochs > epochs)
-      nissa::log::warning(fmt::format("{} was to train to epoch {} and was trained to epoch {}: its {} is of that one",
-                                      run_dir, epochs, ended->course.epochs, base::name_of(metric)));
+      nissa::log::warning(fmt::format(
+          "{} should have been trained to epoch {} but was trained to epoch {}: its {} is that of the latter", run_dir,
+          epochs, ended->course.epochs, base::name_of(metric)));
     return *figure;
   }
   nissa::log::warning(

@@ -35,7 +35,7 @@ constexpr std::string_view kPackageStays =
 
 // How a run goes on whose step failed in a compiled program. entry: the file of its package, if the cache still has it.
 std::string remedy_for(const std::optional<std::string>& entry) {
-  constexpr std::string_view kResume = "To go on from the newest checkpoint: esper train --resume RUN";
+  constexpr std::string_view kResume = "To continue from the newest checkpoint: esper train --resume RUN";
   if (entry) {
     return fmt::format("{}; if that fails alike, delete the package {} and resume with --set step.lane=replay", kResume,
                        *entry);

@@ -139,10 +139,11 @@ void ProcessController::check_state(const nlohmann::json& state) {
     if (!process_) start(until);
     problem = ask_question(nullptr, state, until).answer.problem;
   } catch (const std::runtime_error& error) {
-    throw Error(ExitCode::kPolicy,
-                fmt::format("the policy's process cannot go on from its state: {}; resume the run again, with a longer "
-                            "safety.policy_start_deadline if it was not ready in time",
-                            error.what()));
+    throw Error(
+        ExitCode::kPolicy,
+        fmt::format("the policy's process cannot continue from its state: {}; resume the run again, with a longer "
+                    "safety.policy_start_deadline if it was not ready in time",
+                    error.what()));
   }
   if (!problem.empty()) throw Error(ExitCode::kCheckpoint, problem);
 }

@@ -48,7 +48,7 @@ base::Expected<SettingChanges> changes_of(const config::RunConfig& own, const Se
     const auto live = config::with_live_settings(own, assignments);
     if (!live.problems.empty()) return base::failure(problems_text(live.problems));
     if (live.config.epochs < static_cast<int>(origin.epoch) && settings.contains("epochs")) {
-      return base::failure(fmt::format("epochs: {} are trained already; it must be more", origin.epoch - 1));
+      return base::failure(fmt::format("epochs: {} are trained already; it must be more than that", origin.epoch - 1));
     }
     changes.clear();
     for (const auto& [field, value] : settings) {

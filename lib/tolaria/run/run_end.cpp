@@ -72,7 +72,7 @@ RunOutcome RunEnd::interrupted() {
   const auto& failure = saver_.failure();
   if (failure && failure->not_finite) return left_at_newest_checkpoint(signal, failure->problem);
   return {End::kNotSaved, signal,
-          fmt::format("interrupted, and the state could not be saved{}; esper train --resume goes on from {}",
+          fmt::format("interrupted, and the state could not be saved{}; esper train --resume continues from {}",
                       failure ? ": " + failure->problem : "", newest_place())};
 }
 
@@ -80,7 +80,7 @@ RunOutcome RunEnd::interrupted_in_bad_state(const std::string& problem) {
   const int signal = report_signal();
   if (saver_.finish()) return left_at_newest_checkpoint(signal, problem);
   return {End::kNotSaved, signal,
-          "interrupted, and a save did not end in time; esper train --resume goes on from the newest checkpoint"};
+          "interrupted, and a save did not end in time; esper train --resume continues from the newest checkpoint"};
 }
 
 std::string RunEnd::newest_place() const {
@@ -92,13 +92,13 @@ std::string RunEnd::newest_place() const {
 RunOutcome RunEnd::left_at_newest_checkpoint(int signal, const std::string& problem) const {
   return {End::kInterrupted, signal,
           fmt::format("interrupted by signal {}; its present state is of no use, and not saved ({}): "
-                      "esper train --resume goes on from {}",
+                      "esper train --resume continues from {}",
                       signal, problem, newest_place())};
 }
 
 RunOutcome RunEnd::halted(const std::string& reason) {
   if (!saver_.save_last_state()) return {End::kNotSaved, 0, reason + "; and the state could not be saved"};
-  return {End::kHalted, 0, reason + "; the state is saved: go on with esper train --resume"};
+  return {End::kHalted, 0, reason + "; the state is saved: continue with esper train --resume"};
 }
 
 }  // namespace esper::tolaria

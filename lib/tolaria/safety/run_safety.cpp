@@ -89,7 +89,7 @@ RunOutcome RunSafety::restart(const std::string& reason, const RestartRequest& r
   using enum RunOutcome::Kind;
   if (!saver_.finish()) return {kNotSaved, 0, reason + "; and a save did not end in time", {}};
   if (emergency_.is_halted())
-    return {kHalted, 0, emergency_.reason() + "; go on from the newest checkpoint with esper train --resume", {}};
+    return {kHalted, 0, emergency_.reason() + "; continue from the newest checkpoint with esper train --resume", {}};
   RunOutcome outcome{kRestart, 0, reason, request};
   outcome.restart->figures = good_state_.figures();
   return outcome;

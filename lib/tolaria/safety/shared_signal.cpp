@@ -21,7 +21,7 @@ constexpr std::size_t kLevelAt = 1, kEmergencyTimeAt = 2, kLengthAt = 10, kReaso
 constexpr std::size_t kLongestReason = 53;
 
 std::string failure_text(const std::string& name, const char* operation) {
-  return fmt::format("shared memory {}: cannot {}: {}; the run goes on without it", name, operation,
+  return fmt::format("shared memory {}: cannot {}: {}; the run continues without it", name, operation,
                      std::generic_category().message(errno));
 }
 

@@ -41,8 +41,8 @@ std::string path_of(const config::DataConfig& data) {
 // Without both paths, a test part that the data bring along validates.
 std::string hint_of_test_part(const config::DataConfig& data) {
   if (data.test_path.empty() || !data.validation_path.empty()) return {};
-  return ". If data.test_path was added: the test part that the data bring along validated without it. Leave it out, "
-         "and name it to esper evaluate --set data.test_path=PATH";
+  return ". If data.test_path was added: without it, the run was validated on the test part that comes with the data. "
+         "Leave it out, and give it to esper evaluate --set data.test_path=PATH";
 }
 
 // Data that this version reads otherwise than earlier ones did.
@@ -56,7 +56,7 @@ std::string hint_of_reading(const config::DataConfig& data) {
     read = "validation columns that are in another order than those of the training file (by their names)";
   if (read.empty()) return {};
   return fmt::format(
-      ". This version reads {} otherwise than earlier ones: a run of one of these on such data goes on with "
+      ". This version reads {} differently from earlier ones: continue a run of an earlier version on such data with "
       "that version (docs/runbook.md, Data that this version reads differently)",
       read);
 }

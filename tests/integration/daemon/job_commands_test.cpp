@@ -203,7 +203,7 @@ TEST_CASE("interrupted, those that watch end with 0, and the job goes on") {
   for (auto* program : {&attached, &lines}) program->send(SIGINT);
   const auto detached = attached.wait(10s), watched = lines.wait(10s);
   CHECK(detached.exit_code == 0);
-  CHECK_THAT(detached.err, ContainsSubstring("job 1 goes on"));
+  CHECK_THAT(detached.err, ContainsSubstring("job 1 keeps running"));
   CHECK(watched.exit_code == 0);
   CHECK_THAT(watched.out, ContainsSubstring("job 1 running"));
   CHECK(watched.out.find('\x1b') == std::string::npos);

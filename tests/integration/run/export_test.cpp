@@ -124,7 +124,7 @@ TEST_CASE("an export replaces an export on request, and nothing else") {
   CHECK(trained.write("safetensors", "out", {"--replace", "--checkpoint", "best"}).exit_code == 0);
   const auto before = names_in(trained.room.path.string());
   REQUIRE(fs::create_directory(trained.out("mine")));
-  refused(trained.write("safetensors", "mine", {"--replace"}), 2, "no folder that an export wrote");
+  refused(trained.write("safetensors", "mine", {"--replace"}), 2, "not a folder that an export wrote");
   CHECK(fs::is_empty(trained.out("mine")));
   fs::remove(trained.out("mine"));
   CHECK(names_in(trained.room.path.string()) == before);

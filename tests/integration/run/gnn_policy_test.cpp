@@ -78,8 +78,7 @@ TEST_CASE("a run whose network decides in bf16 is reproduced and resumed bit for
   const Finished finished = train(kDigits, rounded, assignments + Words{"policy.gnn.bf16=true"});
   INFO(finished.out << finished.err);
   if (finished.exit_code == 7) {
-    CHECK_THAT(finished.err,
-               ContainsSubstring("policy.gnn.bf16: this processor has no products in bf16; train without it"));
+    CHECK_THAT(finished.err, ContainsSubstring("policy.gnn.bf16: this processor has no products in bf16; turn it off"));
     return;
   }
   REQUIRE(finished.exit_code == 0);
@@ -98,7 +97,7 @@ TEST_CASE("a policy file that is none is named, with the way out") {
     CHECK(finished.exit_code == 7);
     CHECK_THAT(finished.err, ContainsSubstring("policy.file: "));
     CHECK_THAT(finished.err, ContainsSubstring(path));
-    CHECK_THAT(finished.err, ContainsSubstring("leave it empty for a network that has not learned"));
+    CHECK_THAT(finished.err, ContainsSubstring("leave it empty for an untrained network"));
     CHECK_FALSE(fs::exists(room.run("none")));
   }
 }

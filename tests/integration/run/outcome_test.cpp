@@ -136,7 +136,7 @@ TEST_CASE("a signal does not hide that the state could not be saved") {
   INFO(finished.out << finished.err);
   CHECK(finished.exit_code == 6);
   CHECK_THAT(finished.err, ContainsSubstring("the state could not be saved") &&
-                               ContainsSubstring("esper train --resume goes on from the beginning"));
+                               ContainsSubstring("esper train --resume continues from the beginning"));
   CHECK(json_of(finished)["status"] == "not_saved");
 }
 

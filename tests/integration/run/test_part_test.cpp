@@ -121,7 +121,7 @@ TEST_CASE(
       continue;
     }
     CHECK(tested.exit_code == 2);
-    CHECK_THAT(tested.out + tested.err, ContainsSubstring("are those that validated this run") &&
+    CHECK_THAT(tested.out + tested.err, ContainsSubstring("was validated on these test samples") &&
                                             ContainsSubstring("use --part validation, or name other data"));
   }
   const Finished resumed = resume(run, {"epochs=3", "data.test_path=" + other});

@@ -71,7 +71,7 @@ TEST_CASE("labels: a path must stay below the folder, links included") {
   for (const std::string path : {"../secret.png", "/etc/passwd", "deep/../../secret.png", "out/secret.png", ""}) {
     Labelled data("file,kind\n0.png,cat\n" + path + ",cat\n");
     std::filesystem::create_directory_symlink("..", data.folder() / "images/out");
-    CHECK_THAT(data.complaint(), ContainsSubstring("labels.csv: line 3: ") && ContainsSubstring("is no path below"));
+    CHECK_THAT(data.complaint(), ContainsSubstring("labels.csv: line 3: ") && ContainsSubstring("is not a path below"));
   }
 }
 

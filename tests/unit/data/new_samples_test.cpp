@@ -134,7 +134,7 @@ TEST_CASE("what is not there, empty or of an unknown kind is refused before anyt
   write_file(folder / "x.pdf", "x");
   CHECK_THAT(why(folder / "none.csv", of_rows(2)), ContainsSubstring("none.csv: does not exist"));
   CHECK_THAT(why(folder / "empty", of_pixels(3, 4)), ContainsSubstring("holds no images"));
-  CHECK_THAT(why(folder / "x.pdf", of_rows(2)), ContainsSubstring("is no image (.png, .jpg, .jpeg), array"));
+  CHECK_THAT(why(folder / "x.pdf", of_rows(2)), ContainsSubstring("is not an image (.png, .jpg, .jpeg), array"));
   write_file(folder / "x.png", png(picture(4, 4, 1)));
   CHECK_THAT(why(folder / "x.png", of_rows(2)), ContainsSubstring("is an image; the run was trained on rows"));
 }

@@ -133,14 +133,14 @@ TEST_CASE("members that were tampered with are refused") {
   CHECK(with("/shape/sizes", json::array({3, 3})) == "shape is of no kind of sample");
   CHECK(with("/shape/outputs", 0) == "shape has a number of outputs that no network has");
   CHECK(with("/shape/outputs", std::int64_t{1} << 40) == "shape has a number of outputs that no network has");
-  CHECK(with("/image_size", -1).starts_with("image_size is no whole number"));
+  CHECK(with("/image_size", -1).starts_with("image_size is not a whole number"));
   CHECK(with("/mean", json::array({1, 2})) == "mean and deviation differ in length");
-  CHECK(with("/mean/0", nullptr) == "mean holds what is no finite number");
-  CHECK(with("/mean/0", 1e300) == "mean holds what is no finite number");
+  CHECK(with("/mean/0", nullptr) == "mean holds something that is not a finite number");
+  CHECK(with("/mean/0", 1e300) == "mean holds something that is not a finite number");
   CHECK(with("/deviation/1", 0) == "deviation is not above 0");
   CHECK(with("/deviation/1", -2) == "deviation is not above 0");
   CHECK(with("/class_names", json::array({"a"})) == "class_names are not as many as outputs");
-  CHECK(with("/class_names/0", {{"bytes", "zz"}}) == "class_names holds what is no name");
+  CHECK(with("/class_names/0", {{"bytes", "zz"}}) == "class_names holds something that is not a name");
   CHECK(with("/feature_names", json::array({"a"})) == "feature_names are not as many as features");
   CHECK(with("/table/inputs", json::array({{{"name", "height"}}})) == "table and shape are of different data");
   CHECK(with("/table/inputs/0/size", 3).starts_with("table inputs"));

@@ -52,9 +52,9 @@ TEST_CASE("a table from Python: what goes wrong is named, also behind rows") {
   CHECK_THAT(complaint("echo 'error: it is damaged'; exit 1"), ContainsSubstring("t.parquet: it is damaged"));
   CHECK_THAT(complaint("printf 'ok\\na\\n1\\nerror: the rest is damaged\\n'"),
              ContainsSubstring("the rest is damaged"));
-  CHECK_THAT(complaint("printf 'ok\\na\\n1\\n'; kill -9 $$"), ContainsSubstring("ended before its end"));
-  CHECK_THAT(complaint("exit 3"), ContainsSubstring("ended before its end"));
-  CHECK_THAT(complaint("printf 'a\\n1\\nend of the table\\n'"), ContainsSubstring("ended before its end"));
+  CHECK_THAT(complaint("printf 'ok\\na\\n1\\n'; kill -9 $$"), ContainsSubstring("ended before the end of the table"));
+  CHECK_THAT(complaint("exit 3"), ContainsSubstring("ended before the end of the table"));
+  CHECK_THAT(complaint("printf 'a\\n1\\nend of the table\\n'"), ContainsSubstring("ended before the end of the table"));
   const esper::test::EnvironmentVariable python("ESPER_PYTHON", "/nowhere/python");
   CHECK_THAT(error_of([] { read_python_table(DataKind::kParquet, "t", {}); }).what(),
              ContainsSubstring("there is no Python at /nowhere/python") && ContainsSubstring("scripts/bootstrap"));

@@ -184,8 +184,9 @@ TEST_CASE("process: a program that dies, hangs, sends rubbish or too much is nam
   CHECK_THAT(failure(going_wrong("time.sleep(3600)"), std::chrono::milliseconds(300)),
              ContainsSubstring("it does not answer in time (safety.data_deadline); its process: signal 9"));
   CHECK_THAT(failure(going_wrong("sys.stdout.buffer.write(b'x' * 100); sys.stdout.flush()")),
-             ContainsSubstring("it sent what is no frame, which begins with \"xxxx"));
-  CHECK_THAT(failure(going_wrong("print('loading ...', flush=True)")), ContainsSubstring("it sent what is no frame"));
+             ContainsSubstring("it sent something that is not a frame, which begins with \"xxxx"));
+  CHECK_THAT(failure(going_wrong("print('loading ...', flush=True)")),
+             ContainsSubstring("it sent something that is not a frame"));
   CHECK_THAT(failure(going_wrong("sys.stdout.buffer.write(b'ESPR' + struct.pack('<IQ', 1 << 31, 0)); "
                                  "sys.stdout.flush()")),
              ContainsSubstring("a header that is too long"));

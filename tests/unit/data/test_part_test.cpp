@@ -69,7 +69,7 @@ TEST_CASE("validation data that train under another name are refused") {
                                                     "and set data.validation_fraction"));
   config.validation_path = config.path;
   CHECK_THAT(refusal(config), ContainsSubstring("train.csv is also the training data") &&
-                                  ContainsSubstring("with a copy of the data: --set data.validation_path=COPY"));
+                                  ContainsSubstring("use a copy of the data: --set data.validation_path=COPY"));
   fs::copy_file(folder / "train.csv", folder / "copy.csv");
   config.validation_path = folder / "copy.csv";
   require_places(config);

@@ -49,7 +49,7 @@ TEST_CASE("tokens without characters are numbers") {
   for (const auto* word : {"4", "-1", "x", "1.5", "99999999999999999999"}) {
     INFO(word);
     CHECK_THAT(error_of([&] { tokens.of_text(word); }).what(),
-               ContainsSubstring("is no token") && ContainsSubstring("from 0 to 3"));
+               ContainsSubstring("is not a token") && ContainsSubstring("from 0 to 3"));
   }
   auto named = of_numbers();
   named.class_names = {"the", " cat", " sat", "."};

@@ -88,7 +88,7 @@ TEST_CASE("tokens: a vocabulary names them, and other files may hold no others")
   CHECK_THAT(data.complaint(),
              ContainsSubstring("train.bin: token 2: 2 is not in the vocabulary, whose largest token is 1"));
   data.config.vocabulary = data.file("v.json", to_bytes("{\"a\": 1}"));
-  CHECK_THAT(data.complaint(), ContainsSubstring("v.json: is no JSON list"));
+  CHECK_THAT(data.complaint(), ContainsSubstring("v.json: is not a JSON list"));
   data.config.vocabulary = data.file("v.json", to_bytes("[\"a\", 7]"));
   CHECK_THAT(data.complaint(), ContainsSubstring("v.json: entry 1: is no text"));
   data.config.vocabulary.clear();

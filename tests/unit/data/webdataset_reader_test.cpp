@@ -196,7 +196,7 @@ TEST_CASE("webdataset: samples that lack something are named, or skipped and cou
   CHECK_THAT(complaint(tar({text("a.cls", "1"), text("a.cls", "1"), image("a.png", 1)})),
              ContainsSubstring("stands there twice"));
   CHECK_THAT(complaint(tar({image("a.png", 1), text("a.cls", "1"), array("b.npy", 1), text("b.cls", "1")})),
-             ContainsSubstring("arrays and images do not go together"));
+             ContainsSubstring("arrays and images cannot be mixed"));
   CHECK_THAT(complaint(tar({{"a.png", to_bytes("no image")}, text("a.cls", "1")})),
              ContainsSubstring("00.tar/a.png: byte 0: is neither JPEG nor PNG"));
   CHECK_THAT(complaint(tar({array("a.npy", NAN), text("a.cls", "1")})), ContainsSubstring("not finite"));

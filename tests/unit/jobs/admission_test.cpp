@@ -55,7 +55,7 @@ TEST_CASE("a device that the job will not see is refused") {
 
 TEST_CASE("what this machine does not have is refused with the figures") {
   CHECK(admitted("cuda", kGpusByDevice, kCpus).error() ==
-        "it can never begin on this machine: GPUs: it needs 1, and 0 are for jobs here");
+        "it can never start on this machine: GPUs: it needs 1, and 0 are for jobs here");
   config::RunConfig config;
   config.host.hidden = {32768, 32768};
   const auto refused = admit({}, config, kInputs, kCpus, 0);

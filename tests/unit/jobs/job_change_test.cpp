@@ -21,7 +21,7 @@ TEST_CASE("before a job has begun everything changes, then its name, priority an
         Job{.id = 4, .state = JobState::kFailed, .attempts = 1},
         Job{.id = 4, .state = JobState::kCancelled, .attempts = 1}}) {
     CHECK(why_not(begun, needs).empty());
-    CHECK_THAT(why_not(begun, file), ContainsSubstring("has begun"));
+    CHECK_THAT(why_not(begun, file), ContainsSubstring("has started"));
     CHECK_THAT(why_not(begun, file), ContainsSubstring("esper job set"));
     CHECK_THAT(why_not(begun, after), ContainsSubstring("job 4"));
   }

@@ -117,8 +117,8 @@ TEST_CASE("a queued job for which the machine has become too small says so, and 
   const auto placement = place({with_memory(1, 1100), with_gpu(2, 10, 2), with_memory(3, 100)}, {}, now);
   CHECK(started(placement) == Jobs{3});
   CHECK(reason_of(placement, 1) ==
-        "cannot begin here: memory: --memory declares 1.1 GiB, and 1000 MiB are for jobs here; where you know better, "
-        "say so with --memory");
+        "cannot begin here: memory: --memory declares 1.1 GiB, and 1000 MiB are for jobs here; if you know better, "
+        "give --memory");
   CHECK(reason_of(placement, 2) == "cannot begin here: GPUs: it needs 2, and 1 are for jobs here");
 }
 
@@ -277,10 +277,9 @@ TEST_CASE("what can never fit is told with figures") {
   const Capacity capacity = machine().capacity;
   Job job = with_memory(1, 0);
   job.forecast.memory = {2000 * kMega, "activations 2 GiB"};
-  CHECK(
-      never_fits(job, capacity, 0) ==
-      "memory: the run is forecast to take 2.0 GiB (activations 2 GiB), and 1000 MiB are for jobs here; where you know "
-      "better, say so with --memory");
+  CHECK(never_fits(job, capacity, 0) ==
+        "memory: the run is forecast to take 2.0 GiB (activations 2 GiB), and 1000 MiB are for jobs here; if you know "
+        "better, give --memory");
   job.needs.memory_bytes = 900 * kMega;
   CHECK(never_fits(job, capacity, 0).empty());
   CHECK(never_fits(with_gpu(1, 10, 3), capacity, 0) == "GPUs: it needs 3, and 2 are for jobs here");

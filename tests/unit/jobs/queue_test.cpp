@@ -84,7 +84,7 @@ TEST_CASE("a job is not retried in a run folder that a later job has trained in"
   room.put(room.submit(run), JobState::kSucceeded);
   const auto retried = room.queue.act(1, JobAction::kRetry, 7);
   REQUIRE_FALSE(retried);
-  CHECK(retried.error() == "its run folder " + run + " is job 2's by now");
+  CHECK(retried.error() == "its run folder " + run + " belongs to job 2 now");
   CHECK(room.state_of(1) == JobState::kFailed);
 }
 
@@ -320,7 +320,7 @@ TEST_CASE("a trial that needs more than a GPU has waits, unless its sweep says h
     // The one GPU follows from the run file: that it is enough was not said.
     const auto edited = queue.edit(1, {.memory_bytes = std::int64_t{1} << 30}, 7);
     REQUIRE_FALSE(edited);
-    CHECK_THAT(edited.error(), ContainsSubstring("it can never begin on this machine: GPU memory"));
+    CHECK_THAT(edited.error(), ContainsSubstring("it can never start on this machine: GPU memory"));
     CHECK(room.store.find(1)->needs.memory_bytes == 0);
     CHECK(queue.edit(1, {.gpus = 1}, 7));
     CHECK(queue.edit(1, {.memory_bytes = std::int64_t{1} << 30}, 7));

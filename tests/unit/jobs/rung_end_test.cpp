@@ -111,7 +111,7 @@ TEST_CASE("who continues a job that has stopped at its rung follows from what it
   }
   SECTION("its user, who cancelled its sweep") {
     stop_at_rung(job, StopPurpose::kYield, SweepState::kCancelled);
-    CHECK(job.reason == "trained to epoch 2; its sweep was cancelled: esper job resume 3 trains it on");
+    CHECK(job.reason == "trained to epoch 2; its sweep was cancelled: esper job resume 3 continues it");
     CHECK(job.ended_ms == 9);
   }
   CHECK(job.state == S::kPaused);

@@ -100,7 +100,7 @@ TEST_CASE("one that another connection has is refused until that is gone") {
   const std::string path = folder / "jobs.db";
   {
     const Database first = open_database(path);
-    CHECK(refusal_of(path, esper::base::ExitCode::kTryAgain).find("held by another program") != std::string::npos);
+    CHECK(refusal_of(path, esper::base::ExitCode::kTryAgain).find("in use by another program") != std::string::npos);
   }
   open_database(path);
 }

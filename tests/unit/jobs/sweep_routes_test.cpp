@@ -178,7 +178,7 @@ TEST_CASE("each trial is forecast with its own data") {
 TEST_CASE("a sweep may declare what memory each of its jobs needs, where its forecast is wrong") {
   Routes routes;
   const std::string trials = "parameters: {data.batch_size: [1000000, 32]}\n";
-  CHECK_THAT(routes.refusal_of(kRunFile, trials), ContainsSubstring("say so with --memory"));
+  CHECK_THAT(routes.refusal_of(kRunFile, trials), ContainsSubstring("if you know better, give --memory"));
   CHECK_THAT(routes.refusal_of(kRunFile, trials, 9 * kGiB), ContainsSubstring("--memory declares 9.0 GiB"));
   CHECK_THAT(routes.refusal_of(kRunFile, trials, -1), ContainsSubstring("memory_bytes: may not be below 0"));
   routes.accept(kRunFile, trials, 4 * kGiB);

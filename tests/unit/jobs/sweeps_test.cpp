@@ -84,7 +84,7 @@ TEST_CASE("what a sweep leaves paused says so when it has ended, and trains to t
     CHECK(room.jobs.find(id)->ended_ms == 7);
   }
   CHECK(room.jobs.find(2)->reason ==
-        "trained to epoch 2; its sweep has ended without it: esper job resume 2 trains it on");
+        "trained to epoch 2; its sweep has ended without it: esper job resume 2 continues it");
   room.sweeps.touch(1);
   CHECK(room.sweeps.drive(8).empty());
 

@@ -288,7 +288,7 @@ TEST_CASE("a signal after a bad step, where no state is in memory, leaves the ne
     SmallRun it(config, germinates_at_once);
     const std::string reason = interrupt(it);
     CHECK(reason.find("batch.0.inputs is not finite") != std::string::npos);
-    CHECK(reason.ends_with("goes on from checkpoint epoch-0001-step-000000006"));
+    CHECK(reason.ends_with("continues from checkpoint epoch-0001-step-000000006"));
     SmallRun whole(config, germinates_at_once), resumed(config, germinates_at_once, newest_checkpoint(it));
     REQUIRE(whole.go().kind == Kind::kDone);
     REQUIRE(resumed.go().kind == Kind::kDone);
@@ -296,7 +296,7 @@ TEST_CASE("a signal after a bad step, where no state is in memory, leaves the ne
   }
   config.checkpoint.every = {100, base::Length::Unit::kEpochs};
   SmallRun it(config, germinates_at_once);
-  CHECK(interrupt(it).ends_with("goes on from the beginning"));
+  CHECK(interrupt(it).ends_with("continues from the beginning"));
   CHECK(it.saver.checkpoints().empty());
 }
 
