@@ -127,7 +127,7 @@ RunContents read_contents(const std::string& run) {
   contents.checkpoint = checkpoints.back().name();
   contents.tensors = checkpoints.back().path + "/state.safetensors";
   const json state = history::read_run_json(files, checkpoints.back().path);
-  if (!state.is_object()) throw Error(ExitCode::kCheckpoint, checkpoints.back().path + "/run.json is no JSON");
+  if (!state.is_object()) throw Error(ExitCode::kCheckpoint, checkpoints.back().path + "/run.json is not JSON");
   contents.cursor = state.value("progress", json::object());
   contents.cursor.erase("wall_s");
   contents.topology = state.value("topology", json());

@@ -27,7 +27,7 @@ std::string why_missing(FileSystem& files, const std::string& folder, const std:
 std::string remedy(FileSystem& files, const std::string& folder) {
   const bool is_folder = !folder.empty() && files.kind_of(folder) == PathKind::kFolder;
   if (is_folder && files.kind_of(folder + "/journal") == PathKind::kFile) {
-    return "put it back, or write it anew from the run file and the --set values that the run had: esper config show "
+    return "put it back, or recreate it from the run file and the --set values that the run had: esper config show "
            "RUNFILE --set ... > " +
            folder + "/config.yaml";
   }

@@ -124,7 +124,7 @@ base::Expected<SettingChanges> setting_changes_from(const nlohmann::json& list) 
   for (const auto& change : *changes) {
     if (change.epoch == 0) return base::failure("epochs count from 1");
     if (!config::is_live_field(change.field)) {
-      return base::failure(change.field + " is no field that changes while a run trains");
+      return base::failure(change.field + " is not a field that changes while a run trains");
     }
   }
   return changes;
@@ -155,7 +155,7 @@ SettingChanges accepted_changes(FileSystem& files, const std::string& run) {
     const std::string folder = changes_folder(run);
     const auto kind_above = files.kind_of(folder);
     const bool may_be_there = kind_above == base::PathKind::kNothing || kind_above == base::PathKind::kFolder;
-    if (!may_be_there) refuse_damaged(folder, "it is no folder");
+    if (!may_be_there) refuse_damaged(folder, "it is not a folder");
     return {};
   }
   if (kind == base::PathKind::kFolder) refuse_damaged(path, "it is a folder");

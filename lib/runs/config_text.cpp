@@ -145,7 +145,7 @@ base::Expected<ConfigText> ConfigText::read(std::string text) {
     const std::size_t end = std::min(whole.find('\n', begin), whole.size());
     if (!config.take(begin, end)) {
       const std::string line(base::shortened(whole.substr(begin, end - begin)));
-      return base::failure(fmt::format("line {} is no field: {}", number, base::printable_line(line)));
+      return base::failure(fmt::format("line {} is not a field: {}", number, base::printable_line(line)));
     }
     begin = end + 1;
   }

@@ -75,7 +75,7 @@ base::Expected<void> remove_checkpoints(const std::string& given, const std::vec
     const auto lock = lock_run(files, folder);
     if (!lock) return base::failure(lock.error());
     for (const auto& name : names) {
-      if (!history::checkpoint_entry(folder, name)) return base::failure(name + " is no checkpoint's name");
+      if (!history::checkpoint_entry(folder, name)) return base::failure(name + " is not a checkpoint's name");
       storage::remove_published(files, folder + "/checkpoints/" + name);
     }
     return {};

@@ -100,7 +100,7 @@ std::optional<Course> course_of_summary(const json& summary) {
 
 base::Expected<Summary> read_summary(std::string_view text) {
   const auto object = base::raw_object(text);
-  if (!object) return base::failure("it is no JSON object");
+  if (!object) return base::failure("it is not a JSON object");
   // Its lists of seeds and checkpoints may be long.
   const json parsed = parse_members(*object, {"status", "reason", "version", "epochs", "wall_s", "validation", "best"});
   if (!parsed.is_object()) return base::failure("it is not valid JSON");

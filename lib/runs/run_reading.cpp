@@ -38,7 +38,7 @@ constexpr std::int64_t kCopySlackMs = 2000;
 bool has_file(RunReading& reading, std::string_view name) {
   const WalkedEntry* entry = reading.find(name);
   if (entry != nullptr && entry->kind != PathKind::kFile) {
-    reading.report(std::string(name) + (entry->is_link ? " is a link" : " is no regular file"));
+    reading.report(std::string(name) + (entry->is_link ? " is a link" : " is not a regular file"));
   }
   return entry != nullptr && entry->kind == PathKind::kFile;
 }
@@ -47,7 +47,7 @@ void take_entries(RunReading& reading) {
   const storage::NumberedName earlier{"telemetry", ".jsonl"};
   const WalkedEntry* folder = reading.find("checkpoints");
   if (folder != nullptr && folder->kind != PathKind::kFolder) {
-    reading.report(folder->is_link ? "checkpoints is a link" : "checkpoints is no folder");
+    reading.report(folder->is_link ? "checkpoints is a link" : "checkpoints is not a folder");
   }
   std::vector<history::CheckpointEntry> checkpoints;
   for (const WalkedEntry& entry : reading.walk.entries) {

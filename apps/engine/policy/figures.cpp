@@ -101,7 +101,7 @@ ordered_json provenance_json(const Provenance& provenance) {
 
 ShownPolicy read_shown_policy(const std::string& path) {
   auto& files = storage::real_file_system();
-  if (files.kind_of(path) != base::PathKind::kFile) reject(path, "it is no file");
+  if (files.kind_of(path) != base::PathKind::kFile) reject(path, "it is not a file");
   std::vector<std::byte> bytes;
   try {
     bytes = storage::read_file(files, path, tamiyo::kMaxPolicyBytes);

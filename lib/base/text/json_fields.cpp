@@ -24,7 +24,7 @@ std::string text_at(const json& object, const std::string& name) {
 void fail_not_whole(const json& value, std::string_view name) {
   const auto shown = value.is_structured() ? std::string(value.type_name()) : shortened(value.dump());
   const auto field = name.empty() ? std::string() : std::string(name) + ": ";
-  throw json::out_of_range::create(406, field + shown + " is no whole number, or out of range", &value);
+  throw json::out_of_range::create(406, field + shown + " is not a whole number, or is out of range", &value);
 }
 
 std::string plain_reason(const std::exception& error) {

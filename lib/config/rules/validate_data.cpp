@@ -148,7 +148,8 @@ void check_columns(const ColumnsConfig& columns, Findings& out) {
   }
   for (const auto& name : columns.categorical) {
     if (columns.features.empty() || holds(columns.features, name)) continue;
-    out.push_back({"columns.categorical", "\"" + name + "\" is none of data.columns.features", {"columns.features"}});
+    out.push_back(
+        {"columns.categorical", "\"" + name + "\" is not one of data.columns.features", {"columns.features"}});
   }
 }
 

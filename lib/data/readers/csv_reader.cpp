@@ -85,7 +85,7 @@ class CsvReader {
     if (sample) return;
     values_.resize(before);
     constexpr char kHint[] =
-        "; if the line is a header, remove it: a header is recognised where no field but the last is a number";
+        "; if the line is a header, remove it: a header is recognised if no field except the last is a number";
     bad_.report(file_, at_field(fields[at].line, static_cast<std::int64_t>(at) + 1),
                 sample.error() + (first_line ? kHint : ""));
   }

@@ -59,7 +59,7 @@ TableEncoding chosen_columns(const Names& header, const config::ColumnsConfig& c
     encoding.inputs.push_back({.name = name, .is_word = holds(config.categorical, name)});
   }
   for (const auto& name : config.categorical) {
-    if (!holds(inputs, name)) fail_config("columns.categorical", base::in_quotes(name) + " is none of the features");
+    if (!holds(inputs, name)) fail_config("columns.categorical", base::in_quotes(name) + " is not one of the features");
   }
   if (inputs.empty()) fail_input(file, "line 1", "there is no column beside the target");
   return encoding;

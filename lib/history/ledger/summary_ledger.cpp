@@ -43,7 +43,7 @@ SummaryLedger read_summary_ledger(const std::filesystem::path& path, std::vector
   const auto kind = files.kind_of(path.string());
   if (kind == base::PathKind::kNothing) return {};
   if (kind != base::PathKind::kFile) {
-    gaps.push_back("summary.json is no file and was ignored");
+    gaps.push_back("summary.json is not a file and was ignored");
     return {};
   }
   try {

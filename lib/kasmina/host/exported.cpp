@@ -88,7 +88,7 @@ Tensors add_tensors(ModuleScope scope, const ExportedHost& host, const Tensors& 
     }
     const std::string name = id.substr(kScope.size());
     const bool learns = std::ranges::find(host.parameters, id) != host.parameters.end();
-    if (learns && value.scalar_type() != torch::kFloat32) refuse(folder, id + " is no float32 tensor");
+    if (learns && value.scalar_type() != torch::kFloat32) refuse(folder, id + " is not a float32 tensor");
     tensors[id] = learns ? scope.parameter(name, value) : scope.buffer(name, value);
   }
   return tensors;
@@ -191,8 +191,9 @@ std::string layer_behind(const std::string& folder, const ExportedHost& host, co
   if (learns && weight != values.end() && weight->second.dim() >= 2 && weight->second.size(1) == site.shape.channels) {
     return site.taken_by;
   }
-  refuse(folder, fmt::format("host.json names {} as the layer behind {}, and that is no layer of {} inputs that learns",
-                             base::in_quotes(site.taken_by), base::in_quotes(site.path), site.shape.channels));
+  refuse(folder,
+         fmt::format("host.json names {} as the layer behind {}, and that is not a trainable layer of {} inputs",
+                     base::in_quotes(site.taken_by), base::in_quotes(site.path), site.shape.channels));
 }
 
 void check_sample(const ExportedHost& host, const leyline::SampleShape& sample) {

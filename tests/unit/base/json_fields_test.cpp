@@ -72,7 +72,7 @@ TEST_CASE("a number that the type does not hold is not there for those who do no
 TEST_CASE("the message of a number that is not whole names its field") {
   const json document = {{"n", 1.5}, {"fits", 3}};
   const auto names_field =
-      Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring("n: 1.5 is no whole number"));
+      Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring("n: 1.5 is not a whole number"));
   CHECK_THROWS_MATCHES(whole_at<std::int64_t>(document, "n"), json::exception, names_field);
   CHECK_THROWS_MATCHES(count_at<std::int64_t>(document, "n"), json::exception, names_field);
   CHECK_THROWS_MATCHES(optional_at<std::int64_t>(document, "n"), json::exception, names_field);

@@ -41,7 +41,7 @@ TEST_CASE("rules between the fields of data") {
       Case{"data: {kind: table, path: x, columns: {target: [a], features: [a]}}",
            "f:1:63: data.columns.features: \"a\" is a target as well"},
       Case{"data: {kind: table, path: x, columns: {features: [a], categorical: [b]}}",
-           "f:1:68: data.columns.categorical: \"b\" is none of data.columns.features"},
+           "f:1:68: data.columns.categorical: \"b\" is not one of data.columns.features"},
       Case{"data: {kind: csv, path: x, columns: {target: [a]}}",
            "f:1:46: data.columns.target: applies to data of kinds"},
       Case{"data: {kind: images, path: x, labels: p, columns: {target: [a]}}", ""},

@@ -155,7 +155,7 @@ TEST_CASE("table: columns that are not there are mistakes of the run file") {
   table.config.columns = {.target = {"kind"}, .features = {"kind", "area"}, .categorical = {}};
   CHECK_THAT(table.complaint(base::ExitCode::kConfig), ContainsSubstring("\"kind\" is a target as well"));
   table.config.columns = {.target = {}, .features = {"area"}, .categorical = {"city"}};
-  CHECK_THAT(table.complaint(base::ExitCode::kConfig), ContainsSubstring("\"city\" is none of the features"));
+  CHECK_THAT(table.complaint(base::ExitCode::kConfig), ContainsSubstring("\"city\" is not one of the features"));
 }
 
 TEST_CASE("table: rows that cannot be read are skipped and counted, and leave no word behind") {

@@ -408,7 +408,7 @@ TEST_CASE("a summary.json that is a folder is told") {
   run.event(4, "tolaria.run_finished");
   fs::create_directory(run.path / "summary.json");
   CHECK(run.read().wall_ms == 1000);
-  CHECK(run.read().gaps == std::vector<std::string>{"summary.json is no file and was ignored"});
+  CHECK(run.read().gaps == std::vector<std::string>{"summary.json is not a file and was ignored"});
 }
 
 TEST_CASE("without telemetry the summary is enough") {

@@ -75,7 +75,7 @@ TEST_CASE("a file in place of the folder of changes is damage, and not a run wit
     FAIL("read");
   } catch (const base::Error& error) {
     CHECK(error.code() == base::ExitCode::kCheckpoint);
-    CHECK(std::string(error.what()).find("/run/changes is damaged: it is no folder;") != std::string::npos);
+    CHECK(std::string(error.what()).find("/run/changes is damaged: it is not a folder;") != std::string::npos);
   }
 }
 

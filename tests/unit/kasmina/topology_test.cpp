@@ -129,7 +129,7 @@ TEST_CASE("a topology that does not fit is refused as a whole") {
 TEST_CASE("a stage that is no whole number is reported with its field") {
   const json slot = {{"id", "r0c0"}, {"stage", 1.5}, {"seed", nullptr}};
   const json saved = {{"seeds_born", 0}, {"slots", json::array({slot})}};
-  CHECK_THROWS_WITH(topology_of(saved), Catch::Matchers::ContainsSubstring("stage: 1.5 is no whole number"));
+  CHECK_THROWS_WITH(topology_of(saved), Catch::Matchers::ContainsSubstring("stage: 1.5 is not a whole number"));
 }
 
 }  // namespace

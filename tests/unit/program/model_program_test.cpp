@@ -58,10 +58,10 @@ TEST_CASE("texts that are no program are refused by name") {
   CHECK_THAT(problem(other), ContainsSubstring("input"));
   other = relu();
   other["values"][0][2][0] = 1e300;
-  CHECK_THAT(problem(other), ContainsSubstring("is no whole number"));
+  CHECK_THAT(problem(other), ContainsSubstring("is not a whole number"));
   other = relu();
   other["operations"][0][1][0][1] = 1e300;
-  CHECK_THAT(problem(other), ContainsSubstring("is no whole number"));
+  CHECK_THAT(problem(other), ContainsSubstring("is not a whole number"));
   for (const char* place : {"[1, 9, 0, 0, 1, 0]", "[1, 0, 0, 7, 1, 0]", "[3, 0, 5, 0, 1, 0]", "[0, 0, 0, 0, 1, 0]",
                             "[1, -1, 0, 0, 1, 0]", "[1, 0, 0]"}) {
     other = relu();

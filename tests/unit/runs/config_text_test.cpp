@@ -50,10 +50,10 @@ TEST_CASE("numbers, texts and lists of every form are hashed as the configuratio
 TEST_CASE("what is no resolved configuration is refused with its line") {
   CHECK(ConfigText::read("").error() == "it is empty");
   CHECK(ConfigText::read("\n# only a comment\n").error() == "it is empty");
-  CHECK(ConfigText::read("name: a\n\x01\x02garbage\n").error() == "line 2 is no field: \\x01\\x02garbage");
-  CHECK(ConfigText::read("name: a\n  - item\n").error() == "line 2 is no field:   - item");
-  CHECK(ConfigText::read("name: \"a\n").error() == "line 1 is no field: name: \"a");
-  CHECK(ConfigText::read("seed: 1\nlist: [1, 2\n").error() == "line 2 is no field: list: [1, 2");
+  CHECK(ConfigText::read("name: a\n\x01\x02garbage\n").error() == "line 2 is not a field: \\x01\\x02garbage");
+  CHECK(ConfigText::read("name: a\n  - item\n").error() == "line 2 is not a field:   - item");
+  CHECK(ConfigText::read("name: \"a\n").error() == "line 1 is not a field: name: \"a");
+  CHECK(ConfigText::read("seed: 1\nlist: [1, 2\n").error() == "line 2 is not a field: list: [1, 2");
   for (const char* cut_off :
        {R"("a\"b)", R"("a\)", R"("a\\\")", R"("a" b)", R"(")", R"([1, "]", 2)", R"(["a\"]", "b)", "[1] 2", "["}) {
     CAPTURE(cut_off);
@@ -64,9 +64,9 @@ TEST_CASE("what is no resolved configuration is refused with its line") {
     CAPTURE(whole);
     CHECK(ConfigText::read(std::string("seed: 1\nvalue: ") + whole + "\n"));
   }
-  CHECK(ConfigText::read("  indented: 1\n").error() == "line 1 is no field:   indented: 1");
+  CHECK(ConfigText::read("  indented: 1\n").error() == "line 1 is not a field:   indented: 1");
   CHECK(ConfigText::read(std::string(2 << 20, 'a')).error() == "it has more than 1 MiB");
-  CHECK(ConfigText::read(std::string("a: b\n\0: 1\n", 10)).error() == "line 2 is no field: \\x00: 1");
+  CHECK(ConfigText::read(std::string("a: b\n\0: 1\n", 10)).error() == "line 2 is not a field: \\x00: 1");
 }
 
 TEST_CASE("a field is found by its whole path, whatever fields of that name there are elsewhere") {

@@ -305,14 +305,14 @@ TEST_CASE("a configuration that no run has makes a run damaged, also where its s
   };
   for (const auto& [text, reason] : std::initializer_list<Case>{
            {"", "it is empty"},
-           {"seed: 1\nepochs: 3\nname: \"sma", "line 3 is no field"},
+           {"seed: 1\nepochs: 3\nname: \"sma", "line 3 is not a field"},
            {"this: is\nsome: other file\n", "it has no seed"},
            {"seed: 1\nepochs: three\n", "epochs is \"three\""},
            {"seed: 1\nepochs: -2\n", "epochs is \"-2\""},
            {"seed:\nepochs: 3\n", "seed is \"\""},
            {"seed: 1\nepochs: 3\ntraining:\n  metric:\n", "training.metric is \"\""},
-           {"seed: 1\nepochs: 3\nname: \"a\\\"b\n", "line 3 is no field"},
-           {"seed: 1\nepochs: 3\nextra: [1, \"]\", 2\n", "line 3 is no field"},
+           {"seed: 1\nepochs: 3\nname: \"a\\\"b\n", "line 3 is not a field"},
+           {"seed: 1\nepochs: 3\nextra: [1, \"]\", 2\n", "line 3 is not a field"},
            {"seed: 1\nepochs: 3\ntraining:\n  metric: luck\n", "training.metric is \"luck\""},
        }) {
     CAPTURE(text);
@@ -341,7 +341,7 @@ TEST_CASE("what cannot be read makes a run damaged, with the reason, and nothing
   }
   SECTION("a summary that was cut off") {
     fs::resize_file(run.path + "/summary.json", 100);
-    reason = "summary.json cannot be read: it is no JSON object";
+    reason = "summary.json cannot be read: it is not a JSON object";
   }
   SECTION("a summary with a figure that is none") {
     write_text(run.path + "/summary.json", R"({"status":"done","epochs":two})");
@@ -366,7 +366,7 @@ TEST_CASE("what cannot be read makes a run damaged, with the reason, and nothing
   }
   SECTION("a file in place of the changed settings") {
     write_text(run.path + "/changes", "");
-    reason = "changes is damaged: it is no folder";
+    reason = "changes is damaged: it is not a folder";
   }
   SECTION("a link in place of the changed settings") {
     fs::create_directories(room / "elsewhere");
@@ -381,12 +381,12 @@ TEST_CASE("what cannot be read makes a run damaged, with the reason, and nothing
   SECTION("a file in place of the checkpoints") {
     fs::remove_all(run.path + "/checkpoints");
     write_text(run.path + "/checkpoints", "");
-    reason = "checkpoints is no folder";
+    reason = "checkpoints is not a folder";
   }
   SECTION("a pipe in place of a file") {
     fs::remove(run.path + "/config.yaml");
     REQUIRE(::mkfifo((run.path + "/config.yaml").c_str(), 0600) == 0);
-    reason = "config.yaml is no regular file";
+    reason = "config.yaml is not a regular file";
   }
   SECTION("no configuration") {
     fs::remove(run.path + "/config.yaml");

@@ -20,10 +20,10 @@ TEST_CASE("a state that went through JSON is the same") {
 TEST_CASE("a count that is no whole number is reported with its field") {
   json saved = heuristic_json({});
   saved["last_prune_epoch"] = 1.5;
-  CHECK_THROWS_WITH(read_heuristic(saved), ContainsSubstring("last_prune_epoch: 1.5 is no whole number"));
+  CHECK_THROWS_WITH(read_heuristic(saved), ContainsSubstring("last_prune_epoch: 1.5 is not a whole number"));
   saved = heuristic_json({});
   saved["prunes"] = {{"r0c0", 2.5}};
-  CHECK_THROWS_WITH(read_heuristic(saved), ContainsSubstring("prunes.r0c0: 2.5 is no whole number"));
+  CHECK_THROWS_WITH(read_heuristic(saved), ContainsSubstring("prunes.r0c0: 2.5 is not a whole number"));
 }
 
 }  // namespace esper::tamiyo::heuristic_state_test

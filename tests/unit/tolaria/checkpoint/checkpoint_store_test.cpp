@@ -165,7 +165,7 @@ TEST_CASE("a good step that is no whole number is reported with its field") {
   auto image = small_image(1);
   image.run[nlohmann::json::json_pointer("/progress/safety/good_step")] = 1.5;
   CHECK_THROWS_WITH(store.publish(image, Rank::kOrdinary),
-                    Catch::Matchers::ContainsSubstring("good_step: 1.5 is no whole number"));
+                    Catch::Matchers::ContainsSubstring("good_step: 1.5 is not a whole number"));
 }
 
 TEST_CASE("a state from within the epoch after the best one is not the best") {
