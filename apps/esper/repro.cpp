@@ -17,7 +17,7 @@ int repro(ReproRequest request) {
 
 void add_repro(Front& front) {
   CLI::App* command =
-      add_command(front.root, "repro", "Run the step of a bundle again and find where its numbers went wrong",
+      add_command(front.root, "repro", "Run a bundle's step again and find where its numbers went wrong",
                   "esper repro runs/digits-20260301-120000/bundles/step-000000037");
   const auto request = std::make_shared<ReproRequest>();
   command->add_option("bundle", request->bundle, "Folder in RUN/bundles")->required()->type_name("BUNDLE");

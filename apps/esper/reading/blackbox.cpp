@@ -27,7 +27,7 @@ int blackbox(const BlackboxOptions& options) {
 }  // namespace
 
 void add_blackbox(Front& front) {
-  CLI::App* command = add_command(front.root, "blackbox", "Print a run's last steps, also of one that was killed",
+  CLI::App* command = add_command(front.root, "blackbox", "Print a run's last steps, even if it was killed",
                                   "esper blackbox runs/digits-20260301-120000 --last 20");
   const auto options = std::make_shared<BlackboxOptions>();
   command->add_option("run", options->run, "Run folder of a finished, running or killed run")

@@ -28,7 +28,7 @@ int why_slow(const WhySlowOptions& options) {
 }  // namespace
 
 void add_why_slow(Front& front) {
-  CLI::App* command = add_command(front.root, "why-slow", "Print a run's time by owner, and a setting to try",
+  CLI::App* command = add_command(front.root, "why-slow", "Print where a run's time went, and a setting to try",
                                   "esper why-slow runs/digits-20260301-120000");
   const auto options = std::make_shared<WhySlowOptions>();
   command->add_option("run", options->run, "Run folder of a finished, running or killed run")
