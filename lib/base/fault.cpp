@@ -56,7 +56,7 @@ void arm_entry(std::string_view entry, Points& points) {
     armed.times = times == "*" ? kEveryHit : number(times, entry);
   }
   if (!points.emplace(entry.substr(0, at), armed).second)
-    throw Error(ExitCode::kConfig, fmt::format("the point {} is there twice", entry.substr(0, at)));
+    throw Error(ExitCode::kConfig, fmt::format("the point {} is given twice", entry.substr(0, at)));
 }
 
 Points parse_points(std::string_view text) {

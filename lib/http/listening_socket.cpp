@@ -36,7 +36,7 @@ base::Expected<void> remove_stale(const UnixAddress& address, const std::string&
     return failed_call("cannot look at " + path);
   }
   if (!S_ISSOCK(facts.st_mode))
-    return base::failure(path + " is there and is not a socket; remove it or choose another path");
+    return base::failure(path + " exists and is not a socket; remove it or choose another path");
   const auto probe = new_socket(AF_UNIX);
   if (!probe.is_open()) return failed_call("cannot make a socket");
   if (connect(probe.number(), address.get(), sizeof(address.address)) == 0 || errno != ECONNREFUSED)

@@ -114,8 +114,8 @@ bool JournalFollower::resume_progress(StepShape& shape, const LaneProgress& prog
     case LaneStage::kRejected:
       shape.search.rejected = true;
       failures_.report_not_tried(config::Lane::kCompiled,
-                                 "its program was rejected before the run was resumed, which goes on in eager as it "
-                                 "would have; with step.lane: auto others are tried");
+                                 "its program was rejected before the run was resumed; the run continues in eager as "
+                                 "it would have; with step.lane: auto others are tried");
       return follow(ShapeEvent::kStaysEager, EagerOnly{});
   }
   return follow(ShapeEvent::kFollowedEager, Recording{});

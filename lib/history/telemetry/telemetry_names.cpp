@@ -146,7 +146,7 @@ json parse(const std::string& source, const std::string& text) {
   try {
     return json::parse(text, shallow);
   } catch (const std::exception& error) {
-    fail(source, "is no JSON: " + base::plain_reason(error));
+    fail(source, "is not JSON: " + base::plain_reason(error));
   }
 }
 

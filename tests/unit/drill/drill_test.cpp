@@ -71,7 +71,7 @@ TEST_CASE("all mistakes of a drill are reported at once, each with its line and 
   CHECK(has(lines, "8: expect.exit"));
   CHECK(has(lines, "expect.same_bits: a run that does not end has no result to compare"));
   const std::string begin = "about: x\nrun: a.yaml\nfaults: ";
-  CHECK(has(problems_of(begin + "[data.batch@1, data.batch@2]\n"), "3: faults: the point data.batch is there twice"));
+  CHECK(has(problems_of(begin + "[data.batch@1, data.batch@2]\n"), "3: faults: the point data.batch is given twice"));
   CHECK(has(problems_of(begin + "['data.batch@1,storage.publish@2']\n"), "write one per entry"));
   CHECK(problems_of("about: [1]\nrun: a.yaml\n").size() == 1);  // of the wrong type, and not missing
 }

@@ -239,7 +239,7 @@ TEST_CASE("what cannot be read is an error that names the place") {
   CHECK_THAT(problem_of("/dev/zero"), ContainsSubstring("is not a regular file"));
   CHECK_THAT(problem_of(folder.path.string()), ContainsSubstring("it has no telemetry.jsonl"));
   CHECK_THAT(problem_of(folder.write("telemetry.jsonl", "")), ContainsSubstring("no packet"));
-  CHECK_THAT(problem_of_list(""), ContainsSubstring("is no JSON: parse error at line 1, column 1: "));
+  CHECK_THAT(problem_of_list(""), ContainsSubstring("is not JSON: parse error at line 1, column 1: "));
   CHECK_THAT(problem_of_list(std::string(100'000, '[')), ContainsSubstring("nested too deeply"));
   CHECK_THAT(problem_of_list("7"), ContainsSubstring("is not a list of names"));
   CHECK_THAT(problem_of_list("[]"), ContainsSubstring("is not a list of names"));

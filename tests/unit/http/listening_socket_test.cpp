@@ -53,7 +53,7 @@ TEST_CASE("a stale socket is replaced; one that is listened on, and what is no s
   std::ofstream(folder / "file") << "text";
   const auto file = http::listen_on_path(folder / "file");
   REQUIRE(!file);
-  CHECK(file.error() == (folder / "file") + " is there and is not a socket; remove it or choose another path");
+  CHECK(file.error() == (folder / "file") + " exists and is not a socket; remove it or choose another path");
   CHECK(std::filesystem::file_size(folder / "file") == 4);
   std::filesystem::create_symlink(path, folder / "link");
   CHECK(!http::listen_on_path(folder / "link"));
