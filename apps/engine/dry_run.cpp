@@ -14,6 +14,7 @@
 #include "tolaria/checkpoint/checkpoint.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
 #include "tolaria/run/no_checkpoint.h"
+#include "tolaria/run/resume.h"
 
 namespace esper::engine {
 namespace {
@@ -29,8 +30,8 @@ base::Expected<void> restore_model_of(const std::string& checkpoint, TrainingSet
   return {};
 }
 
-// Path of the checkpoint that the setup's network is of then; empty: the run has none, and the network stays as at the
-// start. Throws where it has some of which none can be used.
+// Path of the checkpoint that the setup's network is of then; empty: the run never had one, or went back to before all
+// of them, and the network stays as at the start. Else throws where none can be used.
 std::string restore_newest_model(TrainingSetup& setup, const OpenRun& run) {
   const auto checkpoints = tolaria::list_checkpoints(run.files, run.folder.checkpoints());
   std::vector<std::string> reasons;
@@ -44,6 +45,7 @@ std::string restore_newest_model(TrainingSetup& setup, const OpenRun& run) {
     return checkpoint.path;
   }
   if (!reasons.empty()) tolaria::fail_without_usable(run.folder.path, reasons);
+  tolaria::require_beginning(run.files, run.folder.path);
   return {};
 }
 

@@ -8,7 +8,7 @@ namespace esper::engine {
 
 // run: the one that is to be continued, or null. Its sizes are those of its newest checkpoint that can be read; the
 // setup's network is that one then. Unlike a resume it writes and renames nothing, and asks no policy. Throws
-// Error{kCheckpoint} where it has checkpoints and none can be used.
+// Error{kCheckpoint} where it has, or had, checkpoints and none can be used.
 void print_sizes(TrainingSetup& setup, const TrainRequest& request, const OpenRun* run);
 
 }  // namespace esper::engine

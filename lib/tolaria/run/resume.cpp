@@ -85,11 +85,11 @@ void reject_fork(base::FileSystem& files, const std::string& run) {
   }
 }
 
-// Training from step 0 in the folder of a run with progress would replace that run. So a run starts there if it had no
-// checkpoint, or went back to before all that it has; one that cannot be read counts by the step of its name. These
-// make room.
-void require_beginning(base::FileSystem& files, const std::string& run, std::optional<std::int64_t> newest_step,
-                       std::vector<RefusedCheckpoint>& refused) {
+// As require_beginning(), of a run whose checkpoints are refused: it starts there if it went back to before all of
+// them; one that cannot be read counts by the step of its name. These make room.
+void make_room_for_beginning(base::FileSystem& files, const std::string& run, std::optional<std::int64_t> newest_step,
+                             std::vector<RefusedCheckpoint>& refused) {
+  if (refused.empty()) return require_beginning(files, run);
   const bool went_back = went_back_to_its_beginning(files, run + "/journal");
   const auto is_later = [&](const RefusedCheckpoint& checkpoint) {
     if (checkpoint.was_read) return checkpoint.reason == kWentBack;
@@ -97,9 +97,6 @@ void require_beginning(base::FileSystem& files, const std::string& run, std::opt
   };
   if (!std::ranges::all_of(refused, is_later)) fail_with_reasons(run, refused);
   reject_fork(files, run);
-  if (refused.empty() && !went_back) {
-    if (const auto why = lost_checkpoints(files, run); !why.empty()) fail(why);
-  }
   for (auto& checkpoint : refused) {
     if (checkpoint.was_read) checkpoint.path = storage::quarantine(files, checkpoint.path, storage::kUnreadableEnding);
   }
@@ -113,6 +110,12 @@ void add_reactions(const ReactionRecords& reactions, RunProgress& progress) {
 }
 
 }  // namespace
+
+void require_beginning(base::FileSystem& files, const std::string& run) {
+  reject_fork(files, run);
+  if (went_back_to_its_beginning(files, run + "/journal")) return;
+  if (const auto why = lost_checkpoints(files, run); !why.empty()) fail(why);
+}
 
 ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, const ResumeTarget& target,
                               tamiyo::RunPolicy& policy) {
@@ -133,7 +136,7 @@ ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, c
   };
   point.checkpoint = restore_newest(files, run + "/checkpoints", accept, point.refused);
   if (point.checkpoint.empty()) {
-    require_beginning(files, run, target.newest_step, point.refused);
+    make_room_for_beginning(files, run, target.newest_step, point.refused);
     journalled = read_reactions(files, journal_path, 0);
   }
   add_reactions(journalled, point.progress);

@@ -41,6 +41,10 @@ struct ResumeTarget {
   std::optional<std::int64_t> newest_step = {};
 };
 
+// Training from step 0 in the folder of a run with progress would replace that run. run: the folder of one without a
+// checkpoint. Throws Error{kCheckpoint} where it had some, and did not go back to before all of them, or is a fork.
+void require_beginning(base::FileSystem& files, const std::string& run);
+
 // Without any checkpoint the run starts from the beginning, also where it went back to before each that it had. If
 // there are or were others and none is usable, or the journal and the checkpoint describe different networks, throws
 // Error{kCheckpoint} with the reasons. Restores the policy's state, and adds the reactions to failures that the run had

@@ -100,7 +100,9 @@ TEST_CASE("where every checkpoint is damaged the run says so and exits 5") {
   CHECK_THAT(nlohmann::json::parse(again.out)["error"]["text"].get<std::string>(),
              ContainsSubstring("had checkpoints") && ContainsSubstring("esper train --config"));
   CHECK(contents_of(room.run("run") / "telemetry.jsonl") == before);
-  for (const Words& words : {Words{"evaluate", room.run("run")}, {"fork", room.run("run").string() + "@8"}}) {
+  for (const Words& words : {Words{"evaluate", room.run("run")},
+                             {"fork", room.run("run").string() + "@8"},
+                             {"train", "--dry-run", "--resume", room.run("run")}}) {
     const Finished other = run_esper(words);
     CHECK(other.exit_code == 5);
     CHECK_THAT(other.err, ContainsSubstring("had checkpoints") && ContainsSubstring("esper train --config"));
@@ -155,7 +157,8 @@ TEST_CASE("a run whose checkpoints were deleted does not begin anew; one that ne
     CHECK(checkpoints_of(room.run("run")).empty());
     fs::remove_all(room.run("run") / "checkpoints");
     for (const Words& command :
-         {Words{binary(), "evaluate", room.run("run")}, Words{binary(), "fork", room.run("run").string() + "@1"}}) {
+         {Words{binary(), "evaluate", room.run("run")}, Words{binary(), "fork", room.run("run").string() + "@1"},
+          Words{binary(), "train", "--dry-run", "--resume", room.run("run")}}) {
       const Finished other = run_program(command);
       CHECK(other.exit_code == 5);
       CHECK_THAT(other.err, ContainsSubstring(reason));

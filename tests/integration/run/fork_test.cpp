@@ -421,6 +421,9 @@ TEST_CASE("a fork whose checkpoint is gone does not begin from nothing") {
   const Finished finished = resume(child);
   CHECK(finished.exit_code == 5);
   CHECK_THAT(finished.out, ContainsSubstring("its checkpoint is missing; fork again"));
+  const Finished shown = run_esper({"train", "--dry-run", "--resume", child});
+  CHECK(shown.exit_code == 5);
+  CHECK_THAT(shown.err, ContainsSubstring("its checkpoint is missing; fork again"));
 }
 
 TEST_CASE("a checkpoint that is not the one the journal tells of ends with exit code 5 and what differs") {
