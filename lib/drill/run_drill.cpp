@@ -158,9 +158,11 @@ const RunContents& References::of(const TrainingPlan& plan) {
   const std::string key = fmt::format("{} {}", plan.config, fmt::join(plan.assignments, " "));
   const auto found = contents_.find(key);
   if (found != contents_.end()) return found->second;
-  const std::string run = fmt::format("{}/undisturbed-{}/run", folder_, contents_.size() + 1);
-  storage::ensure_folder(storage::real_file_system(), storage::parent_of(run));
-  train_to_end(train_command(plan, run), run + ".log", kProcessTime, {kNoFaults});
+  const std::string folder = fmt::format("{}/undisturbed-{}", folder_, contents_.size() + 1), run = folder + "/run";
+  storage::ensure_folder(storage::real_file_system(), folder);
+  TrainingPlan own = plan;
+  own.cache_dir = folder + "/programs";
+  train_to_end(train_command(own, run), run + ".log", kProcessTime, {kNoFaults});
   return contents_.emplace(key, read_contents(run)).first->second;
 }
 

@@ -25,7 +25,9 @@ struct DrillResult {
 class References {
  public:
   explicit References(std::string folder) : folder_(std::move(folder)) {}
-  // Throws as train_to_end() and read_contents().
+  // With compiled programs of its own, and none of the plan's: a disturbed run that finds its programs does not wait
+  // for the compiler, and one whose faults spoil them must not spoil what it is compared with. Throws as train_to_end()
+  // and read_contents().
   const RunContents& of(const TrainingPlan& plan);
 
  private:
