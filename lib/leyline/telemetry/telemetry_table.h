@@ -282,7 +282,10 @@ inline constexpr std::array kTable{
     event("tolaria.compile_fallback", "compilation is not possible; the run continues without it", "error reason"),
     event("tolaria.compile_finished", "a program was compiled, by this run or by another one that shares the cache",
           "key compile_ms recipe compiled_by"),
-    event("tolaria.compile_runtime_fallback", "a compiled program failed and was rejected", "error reason"),
+    event("tolaria.compile_runtime_fallback",
+          "a compiled program failed, was damaged or could not be loaded, or a file of the compiler was damaged; a "
+          "program that may be good is kept",
+          "error reason"),
     event("tolaria.compile_started", "the step is being compiled in the background", "key operators"),
     event("tolaria.compile_waiting", "the run waits for a program to be compiled", "waits_for waited_s key"),
     gauge("tolaria.compile_warmup_remaining", "count", "eager steps left before the step is recorded"),
