@@ -11,6 +11,7 @@
 #include "http/client.h"
 #include "jobs/daemon/daemon.h"
 #include "run_record.h"
+#include "support/comes_true.h"
 
 namespace esper::test::daemon_commands_test {
 
@@ -153,9 +154,8 @@ TEST_CASE("what runs goes on while no daemon does, and its end is known to the n
   Submitter submit{daemon};
   const int job = submit(sets({"epochs=30", "device.threads=1"}));
   REQUIRE(daemon.wait_for_state(job, "running"));
-  daemon.tell({"daemon", "stop"});
-  while (daemon.daemon() > 0) std::this_thread::sleep_for(5ms);
-  while (daemon.is_alive(job)) std::this_thread::sleep_for(20ms);
+  daemon.stop();
+  REQUIRE(comes_true([&] { return !daemon.is_alive(job); }, 240s));
   daemon.start();
   CHECK(daemon.job(job)["state"] == "succeeded");
   CHECK(daemon.job(job)["attempts"] == 1);
@@ -210,8 +210,7 @@ TEST_CASE("the run file of the time of submission is what runs") {
 TEST_CASE("damaged and newer databases are refused with the way out") {
   DaemonRoom daemon;
   daemon.start();
-  daemon.tell({"daemon", "stop"});
-  while (daemon.daemon() > 0) std::this_thread::sleep_for(5ms);
+  daemon.stop();
   const std::string database = daemon.state_dir() + "/jobs.db";
   SECTION("damaged") {
     std::filesystem::remove(database + "-wal");

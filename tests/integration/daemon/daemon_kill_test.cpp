@@ -78,12 +78,6 @@ bool have_all_ended(const DaemonRoom& daemon) {
   return true;
 }
 
-bool wait_for_end(const DaemonRoom& daemon) {
-  const auto deadline = std::chrono::steady_clock::now() + 60s;
-  while (daemon.daemon() > 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(5ms);
-  return daemon.daemon() == 0;
-}
-
 void kill_one(DaemonRoom& daemon, std::mt19937& random, Scorecard& score) {
   const int target = static_cast<int>(random() % 3);
   const auto processes = daemon.processes_of(1 + static_cast<int>(random() % kJobs));
@@ -133,8 +127,7 @@ TEST_CASE("whatever is killed, each job ends once, with the bits of an undisturb
     check_equal(record_of(daemon.room.run(std::to_string(id))), record_of(alone), Telemetry::kMayLack);
     ++score.equal_bits;
   }
-  daemon.tell({"daemon", "stop"});
-  REQUIRE(wait_for_end(daemon));
+  daemon.stop();
   score.orphans = processes_that_name(daemon.room.path.string());
   for (const auto& [id, history] : histories_of(daemon.state_dir()))
     score.ended_once += is_legal(history) && times_ended(history) == 1;

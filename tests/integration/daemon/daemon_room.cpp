@@ -6,11 +6,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <fstream>
-#include <thread>
 
 #include "base/text/child_process.h"
 #include "jobs/process/job_files.h"
-#include "support/patience.h"
+#include "support/comes_true.h"
 
 namespace esper::test {
 namespace {
@@ -33,12 +32,13 @@ DaemonRoom::DaemonRoom(Words options) : options_(std::move(options)) {}
 DaemonRoom::~DaemonRoom() {
   if (const pid_t process = daemon(); process > 0) ::kill(process, SIGKILL);
   for (int id = 1; std::filesystem::exists(folder_of(state_dir(), id).path); ++id) {
-    while (is_alive(id)) {
+    const bool has_ended = comes_true([&] {
       const auto [shim, trainer] = processes_of(id);
       if (trainer > 0) ::kill(trainer, SIGKILL);
       if (shim > 0) ::kill(shim, SIGKILL);
-      std::this_thread::sleep_for(5ms);
-    }
+      return !is_alive(id);
+    });
+    CHECK(has_ended);
   }
 }
 
@@ -46,11 +46,12 @@ void DaemonRoom::start() {
   base::start_child({.command = Words{binary(), "daemon", "--state-dir", state_dir()} + options_,
                      .files = {},
                      .lifetime = base::ChildLifetime::kOwn});
-  const auto deadline = std::chrono::steady_clock::now() + 60s;
-  while (ask({"daemon", "status"}).exit_code != 0) {
-    REQUIRE(std::chrono::steady_clock::now() < deadline);
-    std::this_thread::sleep_for(5ms);
-  }
+  REQUIRE(comes_true([&] { return ask({"daemon", "status"}).exit_code == 0; }));
+}
+
+void DaemonRoom::stop() const {
+  tell({"daemon", "stop"});
+  REQUIRE(comes_true([&] { return daemon() == 0; }));
 }
 
 pid_t DaemonRoom::daemon() const {
@@ -73,12 +74,7 @@ nlohmann::json DaemonRoom::tell(const Words& words) const {
 }
 
 bool DaemonRoom::wait_for_state(int id, const std::string& state) const {
-  const auto deadline = std::chrono::steady_clock::now() + 240s;
-  while (job(id)["state"] != state) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(10ms);
-  }
-  return true;
+  return comes_true([&] { return job(id)["state"] == state; }, 240s);
 }
 
 DaemonRoom::Processes DaemonRoom::processes_of(int id) const {

@@ -20,6 +20,8 @@ class DaemonRoom {
   std::string state_dir() const { return (room.path / "state").string(); }
   // Starts a daemon where none runs, and waits until it answers.
   void start();
+  // Ends the daemon with the command for it, and waits for its end.
+  void stop() const;
   // Of the daemon that has the folder; 0: none.
   pid_t daemon() const;
   // A command with --state-dir and --json.

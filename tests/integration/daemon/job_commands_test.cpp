@@ -11,6 +11,7 @@
 #include "daemon_room.h"
 #include "jobs/process/job_files.h"
 #include "run_record.h"
+#include "support/comes_true.h"
 
 namespace esper::test::job_commands_test {
 
@@ -132,7 +133,7 @@ TEST_CASE("a job set while it trains, killed and resumed, equals a run that was 
   CHECK(set["changes"][0]["after"] == "0.01");
   ::kill(trainer, SIGCONT);
   const auto accepted = jobs.run(1) / "changes" / "accepted.json";
-  while (!fs::exists(accepted)) std::this_thread::sleep_for(1ms);
+  REQUIRE(comes_true([&] { return fs::exists(accepted); }));
   ::kill(trainer, SIGKILL);
   REQUIRE(jobs.daemon.ask({"job", "wait", id}).exit_code == 0);
   CHECK(jobs.daemon.job(job)["attempts"] == 2);
@@ -234,8 +235,7 @@ TEST_CASE("the log is followed over a restart of the job, and of the daemon, unt
   REQUIRE(jobs.wait_for_epoch(1));
   ::kill(jobs.daemon.processes_of(job).trainer, SIGKILL);
   std::this_thread::sleep_for(200ms);
-  jobs.daemon.tell({"daemon", "stop"});
-  while (jobs.daemon.daemon() > 0) std::this_thread::sleep_for(5ms);
+  jobs.daemon.stop();
   jobs.daemon.start();
   const auto printed = log.wait(60s);
   CHECK(printed.exit_code == 0);

@@ -16,6 +16,7 @@
 #include "daemon_room.h"
 #include "http/client.h"
 #include "jobs/process/job_files.h"
+#include "support/comes_true.h"
 #include "support/process.h"
 
 namespace esper::test::service_test {
@@ -54,11 +55,6 @@ int submit_short(const DaemonRoom& daemon, const Words& words = {}) {
   const auto run = daemon.room.run("run").string();
   const Words command = Words{"submit", config, "--run-dir", run} + sets({"epochs=2", "device.threads=1"});
   return daemon.tell(command + words)["id"].get<int>();
-}
-
-void stop_daemon(const DaemonRoom& daemon) {
-  daemon.tell({"daemon", "stop"});
-  while (daemon.daemon() > 0) std::this_thread::sleep_for(5ms);
 }
 
 bool wait_for_text(const std::string& path, const std::string& text) {
@@ -166,11 +162,10 @@ TEST_CASE("the service manager learns that the daemon is ready, what it does, th
   const int job = submit_short(daemon);
   // Read as they come: a socket holds ten datagrams, and more are lost.
   std::string reported;
-  while (reported.find("STATUS=idle") == std::string::npos) {
-    const std::string one = next();
-    REQUIRE(!one.empty());
-    reported += one + "\n";
-  }
+  REQUIRE(comes_true([&] {
+    reported += next() + "\n";
+    return reported.find("STATUS=idle") != std::string::npos;
+  }));
   CHECK(reported.find("STATUS=1 running\n") != std::string::npos);
   CHECK(daemon.job(job)["state"] == "succeeded");
   const auto attempt = esper::jobs::read_attempt({daemon.state_dir() + "/jobs/00000" + std::to_string(job)});
@@ -193,7 +188,7 @@ TEST_CASE("telemetry of the daemon tells the story of a job, and can be turned o
   SECTION("on") {
     daemon.start();
     REQUIRE(daemon.wait_for_state(submit_short(daemon), "succeeded"));
-    stop_daemon(daemon);
+    daemon.stop();
     const std::string text = text_of(file);
     for (const char* name : {"daemon.started", "jobs.submit_ms", "jobs.queue_wait_s", "jobs.start_ms", "jobs.ended",
                              "jobs.state", "daemon.stopped"}) {
@@ -204,7 +199,7 @@ TEST_CASE("telemetry of the daemon tells the story of a job, and can be turned o
   SECTION("off") {
     write_file(daemon.state_dir() + "/daemon.yaml", "telemetry: false\n");
     daemon.start();
-    stop_daemon(daemon);
+    daemon.stop();
     CHECK(!std::filesystem::exists(file));
   }
 }

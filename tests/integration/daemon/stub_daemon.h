@@ -4,7 +4,6 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include "integration/run/run_room.h"
 #include "jobs/daemon/daemon.h"
 #include "jobs/process/job_files.h"
+#include "support/comes_true.h"
 
 namespace esper::test {
 
@@ -70,17 +70,5 @@ class StubDaemon {
   pid_t process_ = 0;
   int status_ = 0;
 };
-
-// Asks again and again, for two minutes at most.
-template <class Condition>
-bool comes_true(Condition condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    const timespec nap{0, 3'000'000};
-    ::nanosleep(&nap, nullptr);
-  }
-  return true;
-}
 
 }  // namespace esper::test

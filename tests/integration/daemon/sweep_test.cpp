@@ -150,8 +150,7 @@ TEST_CASE("a daemon that is killed at any of its writes for a sweep goes on from
         "method: halving\nsamples: 2\nhalving: {min_epochs: 1, factor: 2, max_epochs: 2}\n"
         "parameters: {training.optimizer.lr: {min: 0.01, max: 0.3, scale: log}}\n");
     room.daemon.start();
-    room.daemon.tell({"daemon", "stop"});
-    while (room.daemon.daemon() > 0) std::this_thread::sleep_for(5ms);
+    room.daemon.stop();
     ::setenv("ESPER_FAULTS", fault.c_str(), 1);
     room.daemon.start();
     ::unsetenv("ESPER_FAULTS");

@@ -1,15 +1,14 @@
 // esper drill: the project's own drills, and drills that fail.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
 #include <filesystem>
 #include <set>
 #include <string>
 #include <system_error>
-#include <thread>
 
 #include "integration/run/run_record.h"
 #include "integration/run/run_room.h"
+#include "support/comes_true.h"
 
 namespace esper::test::drills_test {
 
@@ -117,7 +116,7 @@ TEST_CASE("a scorecard whose file cannot be written any more is one JSON object,
       if (!std::filesystem::is_empty(entry.path(), ignored)) return true;
     return false;
   };
-  while (!trains() && !program.has_ended()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  REQUIRE(comes_true([&] { return trains() || program.has_ended(); }));
   std::filesystem::remove_all(output);
   const auto finished = program.wait();
   INFO(finished.out << finished.err);

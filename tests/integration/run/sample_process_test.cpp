@@ -9,6 +9,7 @@
 
 #include "run_record.h"
 #include "run_room.h"
+#include "support/comes_true.h"
 
 namespace esper::test::sample_process_test {
 
@@ -116,7 +117,7 @@ TEST_CASE("a signal while a batch is waited for saves and stops at once, and the
   const auto stopped = room.run("stopped");
   RunningProgram program(Words{binary(), "train", "--config", room.config, "--run-dir", stopped} + settings,
                          {"XDG_STATE_HOME=" + (room.path / "alice").string()});
-  while (!fs::exists(hangs) && !program.has_ended()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  REQUIRE(comes_true([&] { return fs::exists(hangs) || program.has_ended(); }));
   std::this_thread::sleep_for(std::chrono::milliseconds(500));  // until the batches before are trained
   const auto begin = std::chrono::steady_clock::now();
   program.send(SIGTERM);

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file_system.h"
@@ -67,23 +68,24 @@ bool MemoryEnds::has_come() const { return at_end; }
 std::int64_t fail_each_allocation(const std::function<void()>& action) {
   for (std::int64_t nth = 1;; ++nth) {
     std::string unexpected;
+    std::int64_t not_reached = 0;
+    const auto disarm = [&] { not_reached += std::exchange(left, 0); };
     left = nth;
     try {
       action();
     } catch (const std::bad_alloc&) {
     } catch (const base::IoError&) {
     } catch (const base::Error& error) {
-      left = 0;
+      disarm();
       if (error.code() != base::ExitCode::kResources) unexpected = error.what();
     } catch (const std::exception& error) {
-      left = 0;
+      disarm();
       unexpected = error.what();
     }
-    const bool has_failed = left == 0;
-    left = 0;
+    disarm();
     INFO("allocation " << nth);
     REQUIRE(unexpected == "");
-    if (!has_failed) return nth - 1;
+    if (not_reached > 0) return nth - 1;
   }
 }
 

@@ -9,6 +9,7 @@
 #include "data/loading/placement.h"
 #include "data/order/permutation.h"
 #include "support/committed_file.h"
+#include "support/loader_epoch.h"
 #include "unit/data/test_files.h"
 
 namespace esper::data::test::loader_batch_order_test {
@@ -34,7 +35,7 @@ json batches_of(const Splits& splits, const LoaderConfig& config, std::int64_t e
   Loader loader(splits.train, splits.standardization, config);
   loader.seek(epoch, 0);
   json batches = json::array();
-  for (auto batch = loader.next(); batch; batch = loader.next()) batches.push_back(numbers_of(batch->inputs));
+  for (const auto& batch : esper::test::rest_of_epoch(loader)) batches.push_back(numbers_of(batch.inputs));
   return batches;
 }
 

@@ -5,9 +5,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/fault.h"
+#include "support/loader_epoch.h"
 #include "support/threads.h"
 
 namespace esper::data::loader_test {
@@ -55,7 +57,7 @@ void check_equal(const Batch& a, const Batch& b) {
 std::vector<Batch> run_epochs(Loader& loader, int epochs) {
   std::vector<Batch> batches;
   for (int e = 0; e < epochs; ++e) {
-    while (auto batch = loader.next()) batches.push_back(*batch);
+    for (auto& batch : esper::test::rest_of_epoch(loader)) batches.push_back(std::move(batch));
   }
   return batches;
 }
@@ -255,8 +257,7 @@ TEST_CASE("shuffled epochs differ; sequential ones are the data set itself, agai
     const auto first = sequential.next();
     CHECK(torch::equal(first->targets, torch::arange(8)));
     CHECK(torch::equal(first->inputs, set.inputs.slice(0, 0, 8).to(torch::kFloat32) / 255.f));
-    while (sequential.next()) {
-    }
+    esper::test::rest_of_epoch(sequential);
   }
 }
 

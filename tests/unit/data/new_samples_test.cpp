@@ -37,7 +37,7 @@ Preprocessing of_pixels(std::int64_t channels, std::int64_t size) {
 std::string why(const std::filesystem::path& input, const Preprocessing& like) {
   const auto error = error_of([&] {
     NewSampleFiles files({input.string()}, like);
-    while (files.next()) continue;
+    for (int i = 0; i < 1000 && files.next(); ++i) continue;
   });
   CHECK(error.code() == base::ExitCode::kData);
   return error.what();

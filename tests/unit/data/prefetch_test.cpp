@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "support/comes_true.h"
 #include "support/patience.h"
 #include "support/threads.h"
 
@@ -151,7 +152,7 @@ TEST_CASE("an item that is given up while it is waited for comes later") {
   impatient.join();
   go_on.count_down();
   CHECK(take_number(prefetch) == 7);
-  while (Item::alive == 0) std::this_thread::yield();
+  REQUIRE(esper::test::comes_true([] { return Item::alive > 0; }));
   CHECK(prefetch.take(esper::test::kPatience, [] { return true; })->number() == 8);  // it is there, so nothing waits
 }
 
@@ -179,11 +180,10 @@ TEST_CASE("it can be destroyed at any moment: threads and items are gone, and no
     REQUIRE(esper::test::num_threads() == threads_before + kThreads);
     std::optional<Item> taken;
     if (moment != Moment::kIdle) prefetch->start(round, kNoEnd);
-    if (moment == Moment::kMaking) {
-      while (begun != kThreads) std::this_thread::yield();
-    }
+    // Without REQUIRE: the destructor waits for threads that wait for go_on.
+    if (moment == Moment::kMaking) CHECK(esper::test::comes_true([&] { return begun == kThreads; }));
     if (moment == Moment::kReady || moment == Moment::kStopped) {
-      while (Item::alive < kThreads) std::this_thread::yield();
+      CHECK(esper::test::comes_true([] { return Item::alive >= kThreads; }));
     }
     if (moment == Moment::kTaken) taken = prefetch->take(esper::test::kPatience);
     if (moment == Moment::kStopped) prefetch->stop();

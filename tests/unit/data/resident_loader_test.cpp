@@ -152,7 +152,8 @@ TEST_CASE("a batch that somebody holds, or a view of it, is never written again"
     Loader resident(c.set, c.standardization, config_of(c, Source::kResident));
     std::vector<torch::Tensor> held, copies;
     for (int epoch = 0; epoch < 5; ++epoch) {
-      while (auto batch = resident.next()) {
+      for (std::int64_t n = 0; auto batch = resident.next(); ++n) {
+        REQUIRE(n < resident.num_batches());
         const at::AutoDispatchBelowADInplaceOrView below;  // as in a step: the view does not hold the batch
         held.push_back(whole ? batch->inputs : batch->inputs.slice(0, 0, 2));
         copies.push_back(held.back().clone());

@@ -10,9 +10,11 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "base/interrupt.h"
 #include "data/loading/loader.h"
+#include "support/loader_epoch.h"
 #include "support/patience.h"
 #include "unit/data/test_files.h"
 
@@ -96,7 +98,7 @@ TEST_CASE("process: a program gives batches, epoch after epoch") {
   CHECK(loader.num_batches() == 6);
   std::vector<Batch> batches;
   for (int epoch = 0; epoch < 2; ++epoch) {
-    while (auto batch = loader.next()) batches.push_back(*batch);
+    for (auto& batch : esper::test::rest_of_epoch(loader)) batches.push_back(std::move(batch));
   }
   REQUIRE(batches.size() == 12);
   CHECK(batches[5].size == 16);
@@ -139,7 +141,7 @@ TEST_CASE("process: a loader that seeks sees what one sees that came there, whoe
   {
     Loader loader(splits.train, {}, loading());
     for (int epoch = 0; epoch < 2; ++epoch) {
-      while (auto batch = loader.next()) all.push_back(*batch);
+      for (auto& batch : esper::test::rest_of_epoch(loader)) all.push_back(std::move(batch));
     }
   }
   const auto again = load(example());

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "support/comes_true.h"
 #include "support/patience.h"
 #include "support/temporary_folder.h"
 
@@ -43,19 +44,14 @@ TEST_CASE("a process ends with the object, and so does what it started") {
   const TemporaryFolder folder;
   {
     TrainingProcess process({"sh", "-c", "sleep 600 & echo $!; wait"}, folder / "log");
-    while (contents_of(folder / "log").empty())
-      REQUIRE_FALSE(process.wait_until(Clock::now() + std::chrono::milliseconds(5)));
+    REQUIRE(comes_true([&] { return !contents_of(folder / "log").empty(); }));
   }
   const auto child = static_cast<pid_t>(std::stol(contents_of(folder / "log")));
-  const auto deadline = Clock::now() + kPatience;
-  const auto is_gone = [&] {
+  CHECK(comes_true([&] {
     std::ifstream status("/proc/" + std::to_string(child) + "/stat");
     std::string number, name, state;
     return !(status >> number >> name >> state) || state == "Z";
-  };
-  while (!is_gone() && Clock::now() < deadline) {
-  }
-  CHECK(is_gone());
+  }));
 }
 
 TEST_CASE("a program that is not there is an error with its name") {

@@ -7,6 +7,7 @@
 
 #include "leyline/telemetry/telemetry.h"
 #include "nissa/json_line.h"
+#include "support/comes_true.h"
 #include "support/temporary_folder.h"
 
 namespace esper::test::telemetry_follower_test {
@@ -88,8 +89,11 @@ TEST_CASE("a run folder that is made again is followed again") {
   CHECK(run.tail.wait(-1, 0s));
   std::filesystem::remove_all(run_dir);
   CHECK(run.tail.wait(-1, 10s));
-  do CHECK(run.read().empty());
-  while (run.tail.wait(-1, 0s));  // until there is none
+  const bool is_quiet = comes_true([&] {
+    CHECK(run.read().empty());
+    return !run.tail.wait(-1, 0s);
+  });
+  REQUIRE(is_quiet);
   std::filesystem::create_directories(run_dir);
   run.write(epoch_packet(2));
   CHECK(run.tail.wait(-1, 10s));

@@ -14,7 +14,10 @@ std::vector<Event> events_of(std::string_view text, std::size_t piece) {
   std::vector<Event> events;
   for (std::size_t i = 0; i < text.size(); i += piece) {
     REQUIRE(parser.add(text.substr(i, piece)));
-    while (auto event = parser.next()) events.push_back(*event);
+    while (auto event = parser.next()) {
+      events.push_back(*event);
+      REQUIRE(events.size() <= text.size());
+    }
   }
   return events;
 }

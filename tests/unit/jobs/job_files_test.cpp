@@ -19,7 +19,7 @@
 #include "base/text/child_process.h"
 #include "jobs/process/shim.h"
 #include "support/child_end.h"
-#include "support/patience.h"
+#include "support/comes_true.h"
 #include "support/temporary_folder.h"
 
 namespace esper::test::job_files_test {
@@ -29,12 +29,7 @@ using namespace esper::jobs;
 namespace {
 
 bool appears(const std::string& path) {
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (!std::filesystem::exists(path)) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
+  return comes_true([&] { return std::filesystem::exists(path); });
 }
 
 void write_attempt(const JobFolder& job, const std::string& script) {

@@ -172,7 +172,7 @@ TEST_CASE("an embargo of zero epochs passes in one, a long one holds") {
     run.germinate("r0c0", "mlp");
     run.issue(SeedOperation::kCull, "seed-0001");
     int waited = 0;
-    while (run.slot_stage(0) != Stage::kDormant) {
+    while (waited < 100 && run.slot_stage(0) != Stage::kDormant) {
       run.end_epoch();
       ++waited;
     }
@@ -451,7 +451,7 @@ TEST_CASE("a cancelled seed blends out tick by tick, then goes; one that is sile
   check_refused(run, run.command(SeedOperation::kCancel, "seed-0001"), "seed_is_leaving");
   float last = 1;
   int epochs = 0;
-  while (run.slot_stage(0) == Stage::kProbationary) {
+  while (epochs < 100 && run.slot_stage(0) == Stage::kProbationary) {
     const float alpha = run.scalar("seed-0001.alpha");
     CHECK(alpha < last);
     CHECK(alpha > 0);

@@ -112,10 +112,11 @@ TEST_CASE("a seed that blends out keeps its program until it is gone; so does a 
   life.end_epochs(2);
   CHECK(life.programs() == 1);
   life.issue(SeedOperation::kCancel, "seed-0001");
-  while (life.stage("seed-0001") == Stage::kBlending) {
+  for (int epoch = 0; epoch < 100 && life.stage("seed-0001") == Stage::kBlending; ++epoch) {
     CHECK(life.programs() == 1);
     life.end_epochs(1);
   }
+  CHECK(life.stage("seed-0001") != Stage::kBlending);
   CHECK(life.programs() == 2);
 
   life.germinate("r0c2", "mlp_small");

@@ -38,10 +38,10 @@ struct Trained {
   lanes::LaneContext context() {
     return {*model, config, torch::kCPU, step::training_forward(model->network), services, figures, capture};
   }
-  // The same until it is decided.
+  // The same until it is decided, which a few comparisons do.
   lanes::CheckResult judge(const std::function<void()>& step) {
     lanes::CheckResult result = compare(step);
-    while (result.verdict == Verdict::kUndecided) result = compare(step);
+    for (int n = 0; n < 100 && result.verdict == Verdict::kUndecided; ++n) result = compare(step);
     return result;
   }
 
@@ -188,7 +188,7 @@ TEST_CASE("wherever memory runs out while the sensitivity of a step is measured,
     } catch (const std::exception&) {
       failed = true;
     }
-    CHECK(memory.fired() == failed);
+    REQUIRE(memory.fired() == failed);  // an error of another cause comes each time
     CHECK(same_bits(*network.model, *other.model));
     CHECK(device::cpu_generator_fingerprint() == drawn);
     if (!failed) break;

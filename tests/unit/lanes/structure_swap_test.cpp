@@ -23,7 +23,8 @@ class Compared : LaneParts {
  public:
   Compared() {
     machine_.begin(*shape_);
-    while (!shape_->is(StateId::kSearching)) step();
+    for (int n = 0; n < 100 && !shape_->is(StateId::kSearching); ++n) step();
+    REQUIRE(shape_->is(StateId::kSearching));
   }
 
   // off: added to a parameter after its step. key: of its program, if it is compiled.

@@ -111,7 +111,7 @@ TEST_CASE("lanes take turns of twenty steps, three times, and the median decides
   using std::chrono::microseconds;
   Trial trial;
   int steps[2] = {0, 0};
-  while (!trial.done()) {
+  for (int n = 0; n < 1000 && !trial.done(); ++n) {
     const bool challenger = trial.turn() == Contender::kChallenger;
     ++steps[challenger];
     const bool disturbed = steps[challenger] % 7 == 0;

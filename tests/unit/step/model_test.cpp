@@ -105,7 +105,7 @@ TEST_CASE("memory that is short while a checkpoint is loaded is no fault of the 
       CHECK(done);
       CHECK(restored);
     } catch (const std::exception& error) {
-      CHECK(memory.fired());
+      REQUIRE(memory.fired());  // else it comes each time
       CHECK_FALSE(device::out_of_memory_message(error).empty());
     }
     ++failed;

@@ -12,6 +12,7 @@
 #include "base/interrupt.h"
 #include "storage/file_tools.h"
 #include "support/checkpoint_fixture.h"
+#include "support/comes_true.h"
 #include "support/faults/faulty_file_system.h"
 
 namespace esper::test::checkpoint_writer_test {
@@ -104,7 +105,7 @@ TEST_CASE("a disk that hangs makes the next save wait its deadline, and no longe
   CHECK_FALSE(it.writer.flush());          // the disk still hangs
   CHECK(it.writer.checkpoints().empty());  // and does not touch what the thread works on
   it.files.release_calls();
-  while (!it.writer.flush()) continue;
+  REQUIRE(comes_true([&] { return it.writer.flush(); }));
   CHECK(it.writer.take_results().size() == 1);
   CHECK(it.save(small_image(2)).path != "");
 }
@@ -263,12 +264,8 @@ TEST_CASE("what did not fit on a full disk is written once there is space, thoug
   it.files.limit_bytes(it.files.used_bytes() + 100);
   REQUIRE(it.save(small_image(1)).out_of_space);
   it.files.limit_bytes(UINT64_MAX);
-  const auto begin = std::chrono::steady_clock::now();
-  auto results = it.writer.take_results();
-  while (results.empty() && elapsed(begin) < std::chrono::seconds(60)) {
-    std::this_thread::sleep_for(milliseconds(10));
-    results = it.writer.take_results();
-  }
+  std::vector<SaveResult> results;
+  REQUIRE(comes_true([&] { return !(results = it.writer.take_results()).empty(); }));
   REQUIRE(results.size() == 1);
   CHECK(results[0].path.ends_with("epoch-0001-step-000000010"));
   CHECK(results[0].info == small_image(1).info);

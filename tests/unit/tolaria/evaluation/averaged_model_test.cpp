@@ -15,6 +15,7 @@
 
 #include "base/fault.h"
 #include "step/ema.h"
+#include "support/loader_epoch.h"
 #include "support/models/grown_network.h"
 #include "support/run_fixture.h"
 
@@ -113,11 +114,11 @@ Figures figures_of(const AveragedCnn& network, data::Loader& validation) {
   Figures figures;
   double samples = 0;
   validation.seek(0, 0);
-  for (auto batch = validation.next(); batch; batch = validation.next()) {
-    const auto logits = network.logits(batch->inputs);
-    figures.loss += at::cross_entropy_loss(logits, batch->targets, {}, at::Reduction::Sum).item<double>();
-    figures.score += logits.argmax(1).eq(batch->targets).sum().item<double>();
-    samples += static_cast<double>(batch->size);
+  for (const auto& batch : rest_of_epoch(validation)) {
+    const auto logits = network.logits(batch.inputs);
+    figures.loss += at::cross_entropy_loss(logits, batch.targets, {}, at::Reduction::Sum).item<double>();
+    figures.score += logits.argmax(1).eq(batch.targets).sum().item<double>();
+    samples += static_cast<double>(batch.size);
   }
   return {figures.loss / samples, figures.score / samples};
 }
@@ -168,7 +169,7 @@ TEST_CASE("averaged parameters are validated with batch norm's statistics of the
   const at::NoGradGuard no_grad;
   AveragedCnn own(it);
   it.train_data->seek(0, 0);
-  for (auto batch = it.train_data->next(); batch; batch = it.train_data->next()) own.take_statistics(batch->inputs);
+  for (const auto& batch : rest_of_epoch(*it.train_data)) own.take_statistics(batch.inputs);
   const Figures expected = figures_of(own, *it.validation_data);
 
   const auto measured = it.measure();

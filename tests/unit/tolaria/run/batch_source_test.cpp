@@ -39,6 +39,7 @@ Steps steps_from(BatchSource& batches, std::int64_t epoch, std::int64_t batch) {
   for (batches.next(step); !step.empty(); batches.next(step)) {
     for (auto& microbatch : step) microbatch.inputs = microbatch.inputs.clone();
     steps.push_back(step);
+    REQUIRE(steps.size() < 1000);
     batches.look_ahead();
   }
   return steps;
