@@ -12,7 +12,7 @@ namespace esper::data {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kTestPart = "t10k";
+constexpr const char *kTrainingPart = "train", *kTestPart = "t10k";
 
 struct IdxArray {
   std::vector<std::int64_t> sizes;
@@ -104,7 +104,7 @@ RawParts read_idx(const fs::path& path, const ReadOptions& options, Parts wanted
   if (fs::is_directory(path, ignored)) {
     RawParts parts;
     if (wanted != Parts::kTest) {
-      auto train = read_part(path, "train", options);
+      auto train = read_part(path, kTrainingPart, options);
       if (!train) fail_input(path, "", "holds no train-images-idx3-ubyte (.gz)");
       parts.train = std::move(*train);
     }
@@ -123,6 +123,9 @@ RawParts read_idx(const fs::path& path, const ReadOptions& options, Parts wanted
   return {.train = read_pair(path, path.parent_path() / name, options)};
 }
 
+std::optional<fs::path> find_idx_training(const fs::path& folder) {
+  return find_in(folder, kTrainingPart, "images", '3');
+}
 std::optional<fs::path> find_idx_test(const fs::path& folder) { return find_in(folder, kTestPart, "images", '3'); }
 
 }  // namespace esper::data

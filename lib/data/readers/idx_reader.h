@@ -11,7 +11,8 @@ namespace esper::data {
 // Error{kData} naming file and byte.
 RawParts read_idx(const std::filesystem::path& path, const ReadOptions& options, Parts wanted = Parts::kAll);
 
-// The file of a folder's test images.
+// The file of a folder's training images, and that of its test images.
+std::optional<std::filesystem::path> find_idx_training(const std::filesystem::path& folder);
 std::optional<std::filesystem::path> find_idx_test(const std::filesystem::path& folder);
 
 }  // namespace esper::data

@@ -86,6 +86,55 @@ TEST_CASE("validation data that train under another name are refused") {
   require_places(config);
 }
 
+TEST_CASE("a file of a folder that trains with all its files neither validates nor tests") {
+  const TempFolder folder;
+  for (const auto& [kind, ending] : {std::pair{DataKind::kParquet, "parquet"}, {DataKind::kWebdataset, "tar"}}) {
+    const auto file = [&](const std::string& name) { return folder / fmt::format("{}.{}", name, ending); };
+    for (const auto* name : {"parts/train", "parts/test", "elsewhere/other"}) write_file(file(name), "");
+    fs::create_symlink(file("parts/test"), file("link"));
+    auto config = config_of(kind, folder / "parts", file("link"));
+    CHECK_THAT(refusal(config), ContainsSubstring("data.test_path: ") &&
+                                    ContainsSubstring("is one of the files of the training data in ") &&
+                                    ContainsSubstring("leave the key out and set data.test_fraction"));
+    config.test_path = file("elsewhere/other");
+    require_places(config);
+    config.validation_path = file("parts/test");
+    CHECK_THAT(refusal(config), ContainsSubstring("data.validation_path: ") &&
+                                    ContainsSubstring("is one of the files of the training data in "));
+    config.validation_path = folder / "elsewhere";
+    CHECK_THAT(refusal(config), ContainsSubstring("is one of the files of the validation data in "));
+    config = config_of(kind, file("parts/train"), folder / "parts");
+    CHECK_THAT(refusal(config), ContainsSubstring("of the training data is one of them; move it out of that folder"));
+    config.test_path = file("parts/test");
+    require_places(config);
+    fs::remove(file("link"));
+  }
+}
+
+TEST_CASE(
+    "the training images of an IDX folder, and the parts of a saved data set, are not tested under another name") {
+  const TempFolder folder;
+  for (const auto* part : {"train", "t10k"}) write_file(folder / fmt::format("mnist/{}-images-idx3-ubyte", part), "");
+  auto config = config_of(DataKind::kMnist, folder / "mnist", folder / "mnist/train-images-idx3-ubyte");
+  CHECK_THAT(refusal(config), ContainsSubstring("train-images-idx3-ubyte is also the training data"));
+  std::swap(config.test_path, config.validation_path);
+  CHECK_THAT(refusal(config), ContainsSubstring("is also the training data"));
+  config.validation_path = folder / "mnist/t10k-images-idx3-ubyte";
+  require_places(config);
+  config.test_path = folder / "mnist";
+  CHECK_THAT(refusal(config), ContainsSubstring("is also the validation data"));
+
+  for (const auto* part : {"train", "validation", "test"})
+    write_file(folder / fmt::format("set/{}/state.json", part), "");
+  write_file(folder / "set/dataset_dict.json", "{}");
+  CHECK_THAT(refusal(config_of(DataKind::kDatasets, folder / "set", folder / "set/train")),
+             ContainsSubstring("is also the training data"));
+  CHECK_THAT(refusal(config_of(DataKind::kDatasets, folder / "set", folder / "set/validation")),
+             ContainsSubstring("is also the validation data"));
+  for (const auto* test : {"set", "set/test"})
+    require_places(config_of(DataKind::kDatasets, folder / "set", folder / test));
+}
+
 TEST_CASE("data sets bring a test part of their own, which a path to them means") {
   const TempFolder folder;
   write_file(folder / "mnist/t10k-images-idx3-ubyte.gz", "");
