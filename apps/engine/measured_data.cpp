@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "data/readers/test_part.h"
 #include "nissa/log.h"
 #include "tolaria/state/training_identity.h"
 
@@ -77,6 +78,8 @@ data::Dataset other_data(const EvaluateRequest& request, const SavedRun& saved) 
   auto config = request.config;
   config.data.test_path = other_path(request);
   config.data.test_fraction = 0;
+  // A place of the run's own file was compared before it trained.
+  if (config.data.test_path == request.added_test_path) data::require_test_place(config.data);
   // Then they do not lie beside training data. Labels of images name files below data.path.
   const bool moved = config.data.test_path == config.data.path && config.data.kind != config::DataKind::kImages;
   if (moved && !request.moved_path.empty()) config.data.path.clear();

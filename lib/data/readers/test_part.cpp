@@ -162,6 +162,10 @@ void require_places(const DataConfig& config) {
   require_exists(config.validation_path, "validation_path");
   require_exists(config.test_path, "test_path");
   require_validation_place(config);
+  require_test_place(config);
+}
+
+void require_test_place(const DataConfig& config) {
   if (config.test_path.empty() || is_archive(config)) return;
   const auto test = own_test_part(config.kind, config.test_path).value_or(samples_place(config, config.test_path));
   for (const auto& training : {training_place(config), fs::path(config.path), fs::path(config.labels)}) {

@@ -21,5 +21,7 @@ bool same_place(const std::filesystem::path& a, const std::filesystem::path& b);
 // Throws MissingData if data.path, data.validation_path or data.test_path names nothing, and Error{kConfig} if the
 // validation data are those that train, or the test data those that train or validate.
 void require_places(const config::DataConfig& config);
+// The latter of data.test_path alone, where the other data are there.
+void require_test_place(const config::DataConfig& config);
 
 }  // namespace esper::data

@@ -124,6 +124,9 @@ TEST_CASE(
     CHECK_THAT(tested.out + tested.err, ContainsSubstring("was validated on these test samples") &&
                                             ContainsSubstring("use --part validation, or name other data"));
   }
+  const Finished trained = run_esper({"evaluate", run, "--set", "data.test_path=" + data + "/train-images-idx3-ubyte"});
+  CHECK(trained.exit_code == 2);
+  CHECK_THAT(trained.err, ContainsSubstring("train-images-idx3-ubyte is also the training data"));
   const Finished resumed = resume(run, {"epochs=3", "data.test_path=" + other});
   CHECK(resumed.exit_code == 5);
   CHECK_THAT(resumed.out + resumed.err, ContainsSubstring("If data.test_path was added") &&
