@@ -39,7 +39,7 @@ Dataset to_dataset(RawSamples raw, std::int64_t num_classes) {
   set.shape = raw.sizes.size() == 1 ? leyline::features_shape(raw.sizes[0], num_classes)
                                     : leyline::image_shape(raw.sizes[0], raw.sizes[1], raw.sizes[2], num_classes);
   set.class_names = std::move(raw.class_names);
-  if (raw.sizes.size() == 1) set.feature_names = std::move(raw.feature_names);
+  set.feature_names = std::move(raw.feature_names);
   return set;
 }
 

@@ -159,14 +159,12 @@ std::string contradiction(const Preprocessing& it) {
   for (const float value : deviation) {
     if (!(value > 0)) return "deviation is not above 0";
   }
+  // data.shape makes images of the numbers of a row, too.
+  const auto numbers = elements_of(it.shape.sizes());
   const bool named = !it.feature_names.empty();
-  if (named && (it.shape.kind != SampleKind::kFeatures || it.feature_names.size() != groups)) {
-    return "feature_names are not as many as features";
-  }
+  if (named && (tokens || std::ssize(it.feature_names) != numbers)) return "feature_names are not as many as features";
   const bool tabular = !it.table.inputs.empty();
-  if (tabular && (it.shape.kind != SampleKind::kFeatures || encoded_width(it.table) != it.shape.features)) {
-    return "table and shape are of different data";
-  }
+  if (tabular && (tokens || encoded_width(it.table) != numbers)) return "table and shape are of different data";
   return {};
 }
 

@@ -32,7 +32,7 @@ struct Preprocessing {
   Standardization standardization;
   // Of each output: class, label or target; of sequences each token's text. Empty where the data had no names.
   std::vector<std::string> class_names;
-  std::vector<std::string> feature_names;  // of each feature; empty likewise
+  std::vector<std::string> feature_names;  // of each number of a sample; empty likewise
   TableEncoding table;                     // of data with named columns: how they become features; else empty
 };
 

@@ -91,6 +91,22 @@ TEST_CASE("the encoding of a table comes back with its words") {
   CHECK(back->table.inputs[1].words == it.table.inputs[1].words);
 }
 
+TEST_CASE("columns whose numbers are shaped into images keep their names and their encoding") {
+  Preprocessing it = of_features();
+  it.shape = leyline::image_shape(1, 1, 3, 2);
+  it.standardization = {{0.5f}, {2.0f}};
+  const auto named = read_preprocessing(text_of(it));
+  REQUIRE(named);
+  CHECK(named->feature_names == it.feature_names);
+  it.feature_names.clear();
+  it.table.inputs = {{.name = "size"}, {.name = "colour", .is_word = true, .words = {"blue", "red"}}};
+  const auto table = read_preprocessing(text_of(it));
+  REQUIRE(table);
+  CHECK(to_json(*table) == to_json(it));
+  it.table.inputs.pop_back();
+  CHECK_FALSE(read_preprocessing(text_of(it)));
+}
+
 TEST_CASE("it says what the training part was like") {
   data::Splits splits;
   splits.train.inputs = torch::zeros({4, 3, 8, 8}, torch::kUInt8);

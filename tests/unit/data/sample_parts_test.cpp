@@ -4,6 +4,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "data/dataset.h"
+#include "data/new_samples.h"
+#include "data/preprocessing.h"
 #include "unit/data/test_files.h"
 
 namespace esper::data::test::sample_parts_test {
@@ -106,6 +108,21 @@ TEST_CASE("columns of a validation or test file are matched by the names of its 
   CHECK(torch::equal(splits.test->inputs, expected));
   write_file(folder / "other.csv", "height,depth,class\n10,2,bee\n");
   CHECK_THAT(complaint(config), ContainsSubstring("other.csv: column \"width\" of the training data is not there"));
+}
+
+TEST_CASE("columns are matched by their names where data.shape makes images of them, in data of later commands, too") {
+  const TempFolder folder;
+  write_file(folder / "train.csv", "a,b,c,d,class\n1,2,3,4,ant\n5,6,7,8,bee\n9,10,11,12,bee\n");
+  write_file(folder / "other.csv", "d,c,b,a,class\n4,3,2,1,ant\n");
+  write_file(folder / "new.csv", "d,c,b,a\n4,3,2,1\n");
+  auto config = config_of(DataKind::kCsv, folder / "train.csv");
+  config.shape = {1, 2, 2};
+  const auto like = preprocessing_of(config, config::Task::kClassification, load_dataset(config));
+  const auto expected = torch::tensor({1.F, 2.F, 3.F, 4.F}).view({1, 1, 2, 2});
+  config.test_path = folder / "other.csv";
+  CHECK(torch::equal(load_other(config, like).inputs, expected));
+  NewSampleFiles files({folder / "new.csv"}, like);
+  CHECK(torch::equal(files.next()->set.inputs, expected));
 }
 
 TEST_CASE("a data set's own test part validates until the run names it") {
