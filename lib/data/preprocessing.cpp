@@ -64,6 +64,27 @@ json names_json(const std::vector<std::string>& names) {
   return list;
 }
 
+// Of a document: each text as name_json() writes it.
+json with_names(const json& document) {
+  if (document.is_string()) return name_json(document.get_ref<const std::string&>());
+  json out = document;
+  if (out.is_structured()) {
+    for (auto& item : out) item = with_names(item);
+  }
+  return out;
+}
+
+// The reverse.
+json with_texts(const json& document) {
+  const bool is_name = document.is_object() && document.size() == 1;
+  if (const auto bytes = bytes_of(is_name ? base::text_at(document, kBytes) : ""); !bytes.empty()) return bytes;
+  json out = document;
+  if (out.is_structured()) {
+    for (auto& item : out) item = with_texts(item);
+  }
+  return out;
+}
+
 // Reads the members; the first that is wrong is in `problem`, and what follows it is not to be used.
 class Reader {
  public:
@@ -202,7 +223,7 @@ json to_json(const Preprocessing& it) {
           {"deviation", it.standardization.deviation},
           {"class_names", names_json(it.class_names)},
           {"feature_names", names_json(it.feature_names)},
-          {"table", base::to_json(it.table)}};
+          {"table", with_names(base::to_json(it.table))}};
 }
 
 std::string text_of(const Preprocessing& it) { return base::json_line(to_json(it)); }
@@ -223,7 +244,7 @@ base::Expected<Preprocessing> read_preprocessing(std::string_view text) {
   reader.read("class_names", result.class_names);
   reader.read("feature_names", result.feature_names);
   if (!reader.problem().empty()) return failure(reader.problem());
-  auto table = base::from_json<TableEncoding>(base::member(*document, "table"));
+  auto table = base::from_json<TableEncoding>(with_texts(base::member(*document, "table")));
   if (!table) return failure("table " + table.error());
   result.table = std::move(*table);
   if (const auto why = contradiction(result); !why.empty()) return failure(why);

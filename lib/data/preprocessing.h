@@ -38,7 +38,7 @@ struct Preprocessing {
 
 Preprocessing preprocessing_of(const config::DataConfig& config, config::Task task, const Splits& splits);
 
-// Floats are exact in it, and names to the byte; words of a table that are no UTF-8 are not.
+// Floats are exact in it, and names and a table's words to the byte.
 nlohmann::json to_json(const Preprocessing& preprocessing);
 
 // That, in one line.

@@ -82,13 +82,17 @@ TEST_CASE("what a checkpoint keeps of its data comes back to the bit") {
 TEST_CASE("the encoding of a table comes back with its words") {
   Preprocessing it = of_features();
   it.feature_names.clear();
-  it.table.inputs = {{.name = "size", .fill = 0.1}, {.name = "colour", .is_word = true, .words = {"", "r\xc3\xb6t"}}};
+  it.shape = leyline::features_shape(5, 2);
+  it.standardization = {};
+  it.table.inputs = {{.name = "size", .fill = 0.1},
+                     {.name = "f\xe4rbe", .is_word = true, .words = {"", "r\xc3\xb6t", "r\xf6t", "r\xfct"}}};
   it.table.targets = {"price"};
   it.table.missing = config::MissingValue::kMean;
   const auto back = read_preprocessing(text_of(it));
   REQUIRE(back);
   CHECK(to_json(*back) == to_json(it));
   CHECK(back->table.inputs[1].words == it.table.inputs[1].words);
+  CHECK(back->table.inputs[1].name == it.table.inputs[1].name);
 }
 
 TEST_CASE("columns whose numbers are shaped into images keep their names and their encoding") {
@@ -160,6 +164,7 @@ TEST_CASE("members that were tampered with are refused") {
   CHECK(with("/feature_names", json::array({"a"})) == "feature_names are not as many as features");
   CHECK(with("/table/inputs", json::array({{{"name", "height"}}})) == "table and shape are of different data");
   CHECK(with("/table/inputs/0/size", 3).starts_with("table inputs"));
+  CHECK(with("/table/targets/0", {{"bytes", "zz"}}).starts_with("table targets"));
   CHECK(with("/element", "token") == "shape and element are of different data");
   CHECK(with("/task", "language") == "shape and task are of different data");
 }
