@@ -112,21 +112,46 @@ class LabelledImages {
     return parts;
   }
 
+  // Its targets are the columns that data.labels has them in, where that file is still there.
+  ImageList list_alone(const fs::path& file) {
+    std::error_code ignored;
+    if (fs::exists(config_.labels, ignored)) {
+      const auto bytes = read_bytes(config_.labels, options_);
+      target_ = table_header({config_.labels, text_of(bytes)}).back();
+    }
+    return list_file(file);
+  }
+
+ private:
+  static std::string_view text_of(const Bytes& bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
   ImageList list_file(const fs::path& file) {
     const auto rows = read(file);
     return images(rows, all_rows(rows), file);
   }
 
- private:
   TableRows read(const fs::path& file) {
     const auto bytes = read_bytes(file, options_);
-    const TableText table{file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
+    const TableText table{file, text_of(bytes)};
     const auto header = table_header(table);
     config::ColumnsConfig columns;
-    columns.target = config_.columns.target;
+    columns.target = config_.columns.target.empty() ? default_target(header, file) : config_.columns.target;
     columns.features = columns.categorical = {header.front()};
     const auto encoding = chosen_columns(header, columns, options_.task, file);
     return read_rows(table, encoding, TargetColumns::kRead, options_, bad_);
+  }
+
+  // The last column of the first file that is read, by its name in the others: they may have more columns.
+  std::vector<std::string> default_target(const std::vector<std::string>& header, const fs::path& file) {
+    if (target_.empty()) target_ = header.back();
+    fields_of({target_}, header, file);
+    if (header.front() == target_) {
+      fail_input(file, "line 1",
+                 "the first column names the images, and " + base::in_quotes(target_) + " is the target");
+    }
+    return {target_};
   }
 
   ImageList images(const TableRows& rows, std::vector<std::int64_t> chosen, const fs::path& file) {
@@ -149,6 +174,7 @@ class LabelledImages {
   const DataConfig& config_;
   const ReadOptions& options_;
   BadSamples& bad_;
+  std::string target_;  // where the run file names none; empty until it is known
 };
 
 }  // namespace
@@ -178,7 +204,7 @@ ImageParts list_image_parts(const DataConfig& config, const ReadOptions& options
 
 ImageList list_image_test(const DataConfig& config, const ReadOptions& options, BadSamples& bad) {
   return config.labels.empty() ? list_test_folder(config.test_path)
-                               : LabelledImages(config, options, bad).list_file(config.test_path);
+                               : LabelledImages(config, options, bad).list_alone(config.test_path);
 }
 
 }  // namespace esper::data

@@ -6,6 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "data/dataset.h"
+#include "data/preprocessing.h"
 #include "unit/data/test_files.h"
 
 namespace esper::data::test::image_list_test {
@@ -54,6 +55,21 @@ TEST_CASE("labels: classes by name, files below the folder") {
   CHECK(torch::equal(splits.train.targets, torch::tensor({0, 1, 0, 1, 0}, torch::kInt64)));
   CHECK(torch::equal(splits.validation.inputs[0], splits.train.inputs[2]));
   CHECK(splits.validation.targets[0].item<std::int64_t>() == 1);
+}
+
+TEST_CASE("labels: the target is the last column of the training part's file, wherever other files have it") {
+  Labelled data("file,size\n0.png,1\n1.png,2\n2.png,3\n3.png,4\n");
+  write_file(data.folder() / "more.csv", "file,size,weight\n2.png,3,50\n0.png,1,70\n");
+  data.config.validation_path = data.folder() / "more.csv";
+  const auto sizes = torch::tensor({{3.0F}, {1.0F}});
+  const auto splits = data.load(Task::kRegression);
+  CHECK(torch::equal(splits.validation.targets, sizes));
+  data.config.test_path = data.folder() / "more.csv";
+  const auto like = preprocessing_of(data.config, Task::kRegression, splits);
+  CHECK(torch::equal(load_other(data.config, like).targets, sizes));
+  write_file(data.folder() / "more.csv", "file,weight\n2.png,50\n");
+  data.config.test_path.clear();
+  CHECK_THAT(data.complaint(Task::kRegression), ContainsSubstring("more.csv: line 1: has no column \"size\""));
 }
 
 TEST_CASE("labels: several targets of an image") {
