@@ -199,10 +199,13 @@ double publish_checked(const Scratch& scratch, const ImportRequest& request) {
   kasmina::publish_host_package(package, files, trial);
   const double difference = tried(trial, package + "/check.safetensors");
   if (!(difference <= kMostDifference)) {
-    refuse_import(ExitCode::kConfig,
-                  fmt::format("the imported program does not match the model: outputs differ by {:.2g} of the largest; "
-                              "does the model draw random numbers in evaluation, or change with its inputs?",
-                              difference));
+    refuse_import(
+        ExitCode::kConfig,
+        fmt::format(
+            "the imported program does not match the model: outputs differ by {:.2g} of the largest; does the model "
+            "draw random numbers in evaluation, change with its inputs, or use x.shape[0] in an if, a .chunk() or a "
+            ".split()?",
+            difference));
   }
   std::optional<storage::MovedAway> old;
   if (files.kind_of(request.folder) != base::PathKind::kNothing) old.emplace(files, request.folder);

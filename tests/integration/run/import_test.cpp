@@ -191,6 +191,23 @@ class WritesParameter(Layers):
         return h
 
 
+class ByBatch(Layers):
+    def middle(self, h):
+        return 2 * h if h.shape[0] > 16 else h
+
+
+class InPieces(Layers):  # in training alone
+    def middle(self, h):
+        if not self.training:
+            return h
+        return torch.cat([piece - piece.mean(0) for piece in h.chunk(max(1, h.shape[0] // 8))])
+
+
+class Distances(Layers):  # another kernel for more than 25 samples
+    def middle(self, h):
+        return h + torch.cdist(h, self.queue)[:, :1]
+
+
 class Round(torch.autograd.Function):
     @staticmethod
     def forward(context, x):
@@ -427,6 +444,14 @@ TEST_CASE("a model whose steps the engine cannot take as PyTorch does is refused
   import.refused("KeepsGradients", "numbers that carry a gradient into its buffer ema");
   import.refused("WritesParameter", "writes into the parameter b.weight");
   import.refused("OwnBackward", "gradients differ");
+}
+
+TEST_CASE("a model that does something else with larger batches than with the traced one is not imported as that one") {
+  const ImportRoom import;
+  for (const auto* name : {"ByBatch", "InPieces"}) import.refused(name, "use x.shape[0] in an if, a .chunk() or");
+  const auto same = import.import("Distances");
+  INFO(same.err);
+  CHECK(same.exit_code == 0);
 }
 
 TEST_CASE("a model's own modules may be called as those of the import are") {

@@ -16,12 +16,12 @@ from .refusal import Refusal
 BATCH = 3  # of the example: neither 1, which torch broadcasts, nor a size that a model is likely to have
 
 
-def check_outputs(model, example):
-    """What the model says in evaluation of two batches: the engine has to find the same."""
+def check_outputs(model, example, program):
+    """What the model says in evaluation of a few batches: the engine has to find the same."""
     model.eval()
     tensors = {}
     with torch.no_grad():
-        for batch in (2, BATCH + 2):
+        for batch in sorted({2, BATCH + 2} | program.doubtful_batches()):
             x = example.batch(batch)
             tensors[f"input.{batch}"] = x.contiguous()
             tensors[f"output.{batch}"] = model(x).contiguous()
@@ -43,12 +43,12 @@ def set_buffers(model, values):
             buffer.copy_(values[name])
 
 
-def training_outputs(model, example, tensors):
+def training_outputs(model, example, tensors, program):
     """The same in training mode, and its gradients; nothing where the model draws random numbers there. Its buffers stay
     as they are."""
     buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
     parameters = dict(model.named_parameters(remove_duplicate=False))
-    x = example.batch(BATCH)
+    x = example.batch(max(program.doubtful_batches(), default=BATCH))
     torch.manual_seed(1)
     output = model.train()(x)
     gradients = gradients_of(output, {name: parameters[name] for name in tensors.parameters})
@@ -86,7 +86,8 @@ def run(options):
     write_json(os.path.join(options.out, "host.json"), host)
     save_file({"host." + name: tensor for name, tensor in tensors.values.items()},
               os.path.join(options.out, "weights.safetensors"))
-    save_file({**check_outputs(model, example), **training_outputs(model, example, tensors)},
+    save_file({**check_outputs(model, example, written["evaluate"]),
+               **training_outputs(model, example, tensors, written["train"])},
               os.path.join(options.out, "check.safetensors"))
     return {"operations": len(written["train"].operations), "parameters": tensors.num_parameters(),
             "slots": sum(site["auto"] for site in host["sites"]), "sites": len(host["sites"])}

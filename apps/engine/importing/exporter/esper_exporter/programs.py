@@ -9,6 +9,7 @@ from torch.export import Dim
 
 from .refusal import Refusal
 
+LARGEST_TRIED = 64  # samples in a batch
 TYPICAL = 61  # the batch size at which sizes are written; where they depend on it, an expression stands beside them
 DTYPES = {torch.uint8: 0, torch.int8: 1, torch.int16: 2, torch.int32: 3, torch.int64: 4, torch.float16: 5,
           torch.float32: 6, torch.float64: 7, torch.bool: 11, torch.bfloat16: 15}
@@ -86,6 +87,15 @@ class Program:
                 self._read_call(node, ())
             elif node.op == "output":
                 self.output = self._read_output(node)
+
+    def doubtful_batches(self):
+        """Batch sizes for which the trace need not hold, since the example's decided an if, a number of pieces or which
+        kernel computes: the smallest of each decision."""
+        batch = next(n for n in self.exported.graph.nodes if n.name == self.signature.user_inputs[0])
+        guards = {guard.expr for guard in batch.meta["val"].shape[0].node.shape_env.guards}
+        sizes = range(2, LARGEST_TRIED + 1)
+        failing = (next((n for n in sizes if guard.subs(self.symbol, n) == sympy.false), None) for guard in guards)
+        return {size for size in failing if size is not None}
 
     # ---- inputs and output
 
