@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "data/readers/test_part.h"
+#include "engine/target_fit.h"
 #include "nissa/log.h"
 #include "tolaria/state/training_identity.h"
 
@@ -83,8 +84,12 @@ data::Dataset other_data(const EvaluateRequest& request, const SavedRun& saved) 
   // Then they do not lie beside training data. Labels of images name files below data.path.
   const bool moved = config.data.test_path == config.data.path && config.data.kind != config::DataKind::kImages;
   if (moved && !request.moved_path.empty()) config.data.path.clear();
-  if (saved.preprocessing) return data::load_other(config.data, *saved.preprocessing);
-  return std::move(*load_data(config, kSameCommand, data::TestPart::kRead).test);
+  auto other = saved.preprocessing ? data::load_other(config.data, *saved.preprocessing)
+                                   : std::move(*load_data(config, kSameCommand, data::TestPart::kRead).test);
+  if (const auto misfit = misfit_of_targets(config, other); !misfit.empty()) {
+    throw Error(ExitCode::kData, config.data.test_path + ": " + misfit);
+  }
+  return other;
 }
 
 void warn_not_compared(const SavedRun& saved) {

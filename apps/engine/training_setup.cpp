@@ -14,6 +14,7 @@
 #include "device/settings.h"
 #include "engine/end_in_time.h"
 #include "engine/python/find_python.h"
+#include "engine/target_fit.h"
 #include "engine/trusted_programs.h"
 #include "nissa/log.h"
 
@@ -79,6 +80,9 @@ TrainingSetup set_up(const config::RunConfig& config, const std::string& cache_d
   base::fault::signal_point("tolaria.loading");
   auto data = load_data(config, way_out, test);
   auto model = step::build_model(config, data.train.shape, settings, device);
+  if (const auto misfit = misfit_of_targets(config, data.train); !misfit.empty()) {
+    throw base::Error(base::ExitCode::kConfig, "host.kind: " + misfit);
+  }
   device::keep_freed_memory();
   return {config, device, settings, std::move(data), std::move(model), compile_service_of(config, device, cache_dir)};
 }

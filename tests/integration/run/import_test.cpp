@@ -387,6 +387,21 @@ TEST_CASE("a network that answers for each pixel trains, and its predictions are
   }
   CHECK(samples == kPixelSamples);
   CHECK(right > kPixelSamples * kPixels * 95 / 100);
+
+  const auto built_in =
+      train(config, room.run("mlp"), {"host.kind=mlp", "data.kind=npy", "data.path=" + room.path.string()});
+  CHECK(built_in.exit_code == 2);
+  CHECK_THAT(built_in.err,
+             ContainsSubstring("host.kind: the data have a class for each of 4 x 4 pixels, and the network's "
+                               "outputs are for one class for each sample"));
+  CHECK_FALSE(fs::exists(room.run("mlp")));
+  fs::create_directory(room.path / "samples");
+  fs::copy(room.path / "x.npy", room.path / "samples");
+  room.write("samples/y.npy", npy("<i8", "(80,)", std::vector<std::int64_t>(kPixelSamples)));
+  const auto measured =
+      run_esper({"evaluate", run.string(), "--set", "data.test_path=" + room.path.string() + "/samples"});
+  CHECK(measured.exit_code == 3);
+  CHECK_THAT(measured.err, ContainsSubstring("/samples: the data have one class for each sample"));
 }
 
 TEST_CASE("bench measures a network of pixels whose forward does not use every parameter") {
