@@ -56,12 +56,26 @@ MemberName split_name(const std::string& name) {
 struct Sample {
   std::string place;                       // shard and key
   std::map<std::string, Content> members;  // by extension
+  std::string problem = {};                // why it is none; empty: nothing is known against it
 };
 
 std::string_view text_of(Content content) {
   std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
   return text;
+}
+
+// Fails with the reason for what is no array, or none of samples.
+base::Expected<NpyArray> parse_array(Content content, const std::string& source) {
+  try {
+    auto array = parse_npy({content.begin(), content.end()}, source);
+    const auto rank = array.sizes.size();
+    if (rank >= 1 && rank <= 3 && array.count() > 0) return array;
+    return base::failure("expected [features], [height, width] or [channels, height, width]");
+  } catch (const base::Error& error) {
+    // report() names the member again.
+    return base::failure(std::string(error.what()).substr(source.size() + 2));
+  }
 }
 
 // Adds nothing and returns false where a number is not finite.
@@ -106,13 +120,12 @@ class WebdatasetReader {
       if (name.key != key) {
         add(sample);
         key = name.key;
-        sample = {(file / key).string(), {}};
+        sample = {(file / key).string(), {}, {}};
       }
       const auto content =
           shard->bytes().subspan(static_cast<std::size_t>(member.begin), static_cast<std::size_t>(member.size));
-      if (!sample.members.emplace(name.extension, content).second) {
-        fail_input(file / member.name, "", "stands there twice");
-      }
+      if (!sample.members.emplace(name.extension, content).second)
+        sample.problem = "." + name.extension + " stands there twice";
     }
     add(sample);
   }
@@ -120,6 +133,10 @@ class WebdatasetReader {
   // One that is no sample leaves nothing behind.
   void add(const Sample& sample) {
     if (sample.members.empty()) return;
+    if (!sample.problem.empty()) {
+      bad_.report(sample.place, "", sample.problem);
+      return;
+    }
     const auto input = input_of(sample);
     if (input == sample.members.end()) {
       bad_.report(sample.place, "", "has no .jpg, .jpeg, .png or .npy");
@@ -198,7 +215,12 @@ class WebdatasetReader {
     std::vector<std::int64_t> sizes, kept;
     for (std::size_t i = 0; i < list_.files.size(); ++i) {
       const auto source = list_.files[i].string();
-      const auto array = parse_npy({list_.contents[i].begin(), list_.contents[i].end()}, source);
+      const auto parsed = parse_array(list_.contents[i], source);
+      if (!parsed) {
+        bad_.report(source, "", parsed.error());
+        continue;
+      }
+      const auto& array = *parsed;
       if (kept.empty()) {
         begin_arrays(array, values);
         sizes = array.sizes;
@@ -223,10 +245,6 @@ class WebdatasetReader {
   }
 
   void begin_arrays(const NpyArray& first, Values& values) const {
-    const auto rank = first.sizes.size();
-    if (rank < 1 || rank > 3 || first.count() == 0) {
-      fail_input(first.source, "", "expected [features], [height, width] or [channels, height, width]");
-    }
     const std::int64_t number = first.is_pixels() ? 1 : sizeof(float);
     const auto bytes = checked_product({first.count(), static_cast<std::int64_t>(list_.files.size()), number});
     if (!bytes) fail_input(first.source, "", "the arrays need more bytes than fit into 64 bits");

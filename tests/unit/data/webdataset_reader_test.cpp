@@ -209,6 +209,24 @@ TEST_CASE("webdataset: samples that lack something are named, or skipped and cou
   CHECK(num_samples(splits.train) + num_samples(splits.validation) == 2);
 }
 
+TEST_CASE("webdataset: an array that is damaged or of no sample's shape is named, or skipped and counted") {
+  NamedBytes cut = array("c.npy", 3);
+  cut.bytes.resize(cut.bytes.size() - 2);
+  const NamedBytes flat{"a.npy", npy("<f4", "()", raw<float>({1}))};
+  const auto twice = text("e.cls", "0");
+  Shards shards(tar({flat, text("a.cls", "0"), array("b.npy", 1), text("b.cls", "1"), cut, text("c.cls", "0"),
+                     array("d.npy", 5), text("d.cls", "0"), array("e.npy", 7), twice, twice}));
+  CHECK_THAT(shards.complaint(), ContainsSubstring("00.tar/e: .cls stands there twice"));
+  shards.config.bad_sample = config::BadSample::kSkip;
+  const auto splits = shards.load();
+  CHECK(splits.skipped == 3);
+  CHECK(num_samples(splits.train) + num_samples(splits.validation) == 2);
+  CHECK_THAT(Shards(tar({cut, text("c.cls", "0")})).complaint(),
+             ContainsSubstring("00.tar/c.npy: byte 128: the header declares 12 bytes of elements, the file holds 10"));
+  CHECK_THAT(Shards(tar({flat, text("a.cls", "0")})).complaint(),
+             ContainsSubstring("00.tar/a.npy: expected [features]"));
+}
+
 TEST_CASE("webdataset: no change of a byte crashes the reader") {
   const auto good = tar({array("a.npy", 1), text("a.cls", "1"), array("b.npy", 5), text("b.cls", "0")});
   int refused = 0;
