@@ -29,7 +29,9 @@ void clip_apart(StepState& state, double clip_norm) {
   // Not a product: a norm that is not finite would spoil the others.
   const torch::Tensor norm_of_shared = at::linalg_vector_norm(at::where(shared.eq(0), 0, norms));
   const torch::Tensor factors = clip_factor(at::where(shared.eq(0), norms, norm_of_shared), clip_norm);
-  at::gt_out(state.figures.figure[kClipped], factors.min().neg(), -1);
+  torch::Tensor& clipped = state.figures.figure[kClipped];
+  at::gt_out(clipped, factors.min().neg(), -1);
+  clipped.mul_(state.figures.figure[kFinite]);
   for (std::size_t i = 0; i < state.groups.size(); ++i) {
     state.groups[i].gradients.flat.mul_(factors[static_cast<std::int64_t>(i)]);
   }
@@ -38,7 +40,8 @@ void clip_apart(StepState& state, double clip_norm) {
 void clip(StepState& state, double clip_norm) {
   const auto isolates = [](const GroupState& group) { return group.isolation_gate.defined(); };
   if (std::ranges::any_of(state.groups, isolates)) return clip_apart(state, clip_norm);
-  at::gt_out(state.figures.figure[kClipped], state.figures.norm, clip_norm);
+  // A norm that is not finite is 0 there: fp16 skips its step.
+  at::gt_out(state.figures.figure[kClipped], state.figures.figure[kGradientNorm], clip_norm);
   state.gradients.mul_(clip_factor(state.figures.norm, clip_norm));
 }
 

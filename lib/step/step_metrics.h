@@ -21,7 +21,7 @@ enum Figure : std::int64_t {
   kLoss = 0,          // summed over target elements
   kGradientNorm = 1,  // global L2 norm before clipping, over finite steps
   kFinite = 2,        // steps with a finite gradient norm
-  kClipped = 3,       // steps that clipping shortened
+  kClipped = 3,       // steps with a finite gradient norm that clipping shortened
   kNumFigures = 4,
 };
 
