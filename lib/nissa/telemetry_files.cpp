@@ -22,10 +22,15 @@ fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.
 }  // namespace
 
 std::vector<EarlierTelemetry> earlier_telemetry(const fs::path& path) {
+  std::error_code ignored;
+  return earlier_telemetry(path, ignored);
+}
+
+std::vector<EarlierTelemetry> earlier_telemetry(const fs::path& path, std::error_code& failure) {
   std::vector<EarlierTelemetry> found;
   const auto names = names_of(path);
-  std::error_code error;
-  for (fs::directory_iterator entry(folder_of(path), error), end; !error && entry != end; entry.increment(error)) {
+  fs::directory_iterator entry(folder_of(path), failure);
+  for (const fs::directory_iterator end; !failure && entry != end; entry.increment(failure)) {
     const auto number = names.number_of(entry->path().filename().string());
     std::error_code gone;
     if (number == 0) continue;
@@ -57,7 +62,9 @@ bool has_telemetry(const fs::path& path) {
 }
 
 int rotate_telemetry(const fs::path& path, const TelemetryLimits& limits, TelemetryDropped& dropped) {
-  auto earlier = earlier_telemetry(path);
+  std::error_code failure;
+  const auto earlier = earlier_telemetry(path, failure);
+  if (failure) return failure.value();  // a number that is taken would replace its file
   const std::uint64_t number = earlier.empty() ? 1 : earlier.back().number + 1;
   const fs::path target = folder_of(path) / names_of(path).of(number);
   if (std::rename(path.c_str(), target.c_str()) != 0) return errno;

@@ -22,6 +22,8 @@ struct EarlierTelemetry {
 
 // Those of the file `path` ("telemetry.jsonl"), ascending; also what has such a name and is no file.
 std::vector<EarlierTelemetry> earlier_telemetry(const std::filesystem::path& path);
+// failure: why the folder could not be read to its end, so that some may be missing.
+std::vector<EarlierTelemetry> earlier_telemetry(const std::filesystem::path& path, std::error_code& failure);
 
 // `path` or an earlier file of it, opened as open(2) does with `flags`; it may lie in a run folder from elsewhere. Not
 // open, with errno set, where that fails; throws storage::UnsafePath for what is no regular file of the folder itself.

@@ -20,6 +20,7 @@
 #include "nissa/jsonl_sink.h"
 #include "storage/beneath.h"
 #include "support/child_end.h"
+#include "support/faults/no_more_files.h"
 #include "support/telemetry_file.h"
 #include "support/temporary_folder.h"
 
@@ -295,6 +296,19 @@ TEST_CASE("a file that cannot be renamed goes on growing") {
   for (const auto* name : {"0", "1", "2"}) sink.emit(packet_named(name));
   CHECK(read_telemetry(path).ids == numbers(3));
   CHECK(nissa::earlier_telemetry(path).empty());
+}
+
+TEST_CASE("where the folder cannot be listed no earlier file is replaced, and the file goes on growing") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "telemetry.jsonl";
+  auto sink = sink_of(path, {1, 0});
+  for (const auto* name : {"0", "1"}) sink.emit(packet_named(name));
+  {
+    const test::NoMoreFiles none;
+    sink.emit(packet_named("2"));
+  }
+  sink.emit(packet_named("3"));
+  CHECK(read_telemetry(path).ids == numbers(4));
 }
 
 TEST_CASE("a folder in the place of an earlier file is not replaced, and those who read are told") {
