@@ -5,9 +5,8 @@
 #include <span>
 #include <string>
 
+#include "lanes/journal_programs.h"
 #include "lanes/shape/bits_journal.h"
-#include "lanes/shape/compile_queue.h"
-#include "lanes/shape/shape_groups.h"
 #include "lanes/shape/shape_machine.h"
 
 namespace esper::lanes {
@@ -15,15 +14,14 @@ namespace esper::lanes {
 class JournalFollower {
  public:
   // The references must outlive the follower.
-  JournalFollower(const LaneContext& context, ShapeSet& shapes, LaneFailures& failures, CompileQueue& queue,
-                  BitsJournal& journal, ShapeMachine& machine, LaneExecutor& executor)
+  JournalFollower(const LaneContext& context, LaneFailures& failures, BitsJournal& journal, ShapeMachine& machine,
+                  LaneExecutor& executor, JournalPrograms& programs)
       : context_(context),
         failures_(failures),
-        queue_(queue),
         journal_(journal),
         machine_(machine),
         executor_(executor),
-        groups_(context, shapes) {}
+        programs_(programs) {}
 
   enum class Outcome {
     kRan,
@@ -39,22 +37,18 @@ class JournalFollower {
  private:
   using Batch = std::span<const step::Microbatch>;
 
-  base::Expected<Lane> lane_of(StepShape& shape, const std::string& key, Batch microbatches);
-  base::Expected<void> record_program(StepShape& shape, Batch microbatches) const;
   std::optional<Outcome> take_program(StepShape& shape, const std::string& key, Batch microbatches);
   bool leaves_to_comparison(StepShape& shape, const LaneRecord& record, std::int64_t number);
   void finish(StepShape& shape, const LaneRecord& record, std::int64_t number);
   bool resume_progress(StepShape& shape, const LaneProgress& progress, Batch microbatches);
-  void compile_again(StepShape& shape, const std::string& key, Batch microbatches);
   void end(StepShape& shape);
 
   const LaneContext& context_;
   LaneFailures& failures_;
-  CompileQueue& queue_;
   BitsJournal& journal_;
   ShapeMachine& machine_;
   LaneExecutor& executor_;
-  ShapeGroups groups_;
+  JournalPrograms& programs_;
 };
 
 }  // namespace esper::lanes

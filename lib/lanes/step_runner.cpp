@@ -36,7 +36,8 @@ StepRunner::StepRunner(step::Model& model, const config::StepConfig& config, tor
           run_.context, executor_,
           config.lane == LaneId::kAuto ? ShapeMachine::Adoption::kWhenFaster : ShapeMachine::Adoption::kOnAgreement),
       search_(run_.context, shapes_, run_.failures, run_.queue),
-      follower_(run_.context, shapes_, run_.failures, run_.queue, journal_, machine_, executor_),
+      programs_(run_.context, shapes_, run_.failures, run_.queue),
+      follower_(run_.context, run_.failures, journal_, machine_, executor_, programs_),
       changes_(run_, shapes_, machine_, journal_) {
   check_lane(config, device, run_.services.kinds);
   run_.figures.warmup_remaining = config.lane == LaneId::kEager ? 0 : config.compile.warmup_steps;

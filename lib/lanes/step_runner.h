@@ -80,6 +80,7 @@ class StepRunner {
   ShapeMachine machine_;
   ShapeSet shapes_;  // of the network's present structure
   CandidateSearch search_;
+  JournalPrograms programs_;
   JournalFollower follower_;
   StructureChanges changes_;
 };

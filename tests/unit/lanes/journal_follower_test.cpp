@@ -72,7 +72,8 @@ class Following : LaneParts {
   lanes::StepShape* shape_ = &shapes_.add(model->network.structure_version(), batch_);
   lanes::CompileQueue queue_{services, figures};
   lanes::BitsJournal journal_;
-  lanes::JournalFollower follower_{context, shapes_, failures_, queue_, journal_, machine_, executor_};
+  lanes::JournalPrograms programs_{context, shapes_, failures_, queue_};
+  lanes::JournalFollower follower_{context, failures_, journal_, machine_, executor_, programs_};
 };
 
 // A shape whose journal names a program that its run had compiled.
@@ -107,7 +108,8 @@ struct NamedProgram : CompilingStep {
   lanes::ShapeSet shapes;
   lanes::StepShape& shape = shapes.add(model->network.structure_version(), batch);
   lanes::BitsJournal journal{log(), nullptr};
-  lanes::JournalFollower follower{context, shapes, failures, queue, journal, machine, executor};
+  lanes::JournalPrograms programs{context, shapes, failures, queue};
+  lanes::JournalFollower follower{context, failures, journal, machine, executor, programs};
 };
 
 }  // namespace
