@@ -11,12 +11,6 @@ namespace {
 
 using LaneId = config::Lane;
 
-// A scratch model's step is recorded after at least one eager step.
-config::StepConfig scratch_config(config::StepConfig config) {
-  config.compile.warmup_steps = std::max(1, config.compile.warmup_steps);
-  return config;
-}
-
 }  // namespace
 
 DryRun::DryRun(const LaneContext& run, LaneFailures& failures, const Examples& examples,
@@ -24,14 +18,9 @@ DryRun::DryRun(const LaneContext& run, LaneFailures& failures, const Examples& e
     : failures_(failures),
       run_figures_(run.figures),
       examples_(examples),
-      scratch_(std::move(scratch)),
+      scratch_(run, failures, std::move(scratch)),
       known_(std::move(known)),
-      like_(std::move(like)),
-      config_(scratch_config(run.config)),
-      context_{*scratch_,    config_,  run.device,  step::training_forward(scratch_->network),
-               run.services, figures_, run.capture, CompiledPrograms::kAsTheyAre},
-      executor_(context_, failures_),
-      machine_(context_, executor_, ShapeMachine::Adoption::kOnAgreement) {}
+      like_(std::move(like)) {}
 
 // The last candidate of a shape is still to be compared when its phase is over.
 bool DryRun::is_done(const std::string& shape) const {
@@ -56,15 +45,15 @@ StepShape& DryRun::begin_next() {
   const auto next = std::ranges::find_if(examples_, [&](const auto& example) { return !is_done(example.first); });
   const auto& [name, example] = *next;
   if (StepShape* const begun = shapes_.find(name)) return *begun;
-  StepShape& shape = shapes_.add(scratch_->network.structure_version(), example.batch);
+  StepShape& shape = shapes_.add(scratch_.model->network.structure_version(), example.batch);
   const auto known = std::ranges::find(known_.steps, name, &KnownStep::shape);
   if (known != known_.steps.end()) {
     shape.program = known->program;
     shape.enter(ShapeEvent::kInstalled, Searching{});
     phases_[name] = Phase::kPackage;
   } else {
-    machine_.begin(shape);
-    step::probe_attribution(*scratch_, example.batch);
+    scratch_.machine.begin(shape);
+    step::probe_attribution(*scratch_.model, example.batch);
     phases_[name] = Phase::kRecord;
   }
   return shape;
@@ -78,7 +67,8 @@ void DryRun::advance() {
   std::optional<Lane> candidate;
   if (phase == Phase::kRecord) return record(shape, example);
   if (phase == Phase::kReplay) {
-    auto replay = make_lane(*context_.kind(LaneId::kReplay), {*shape.program}, *scratch_, example, context_.setup());
+    auto replay = make_lane(*scratch_.context.kind(LaneId::kReplay), {*shape.program}, *scratch_.model, example,
+                            scratch_.context.setup());
     if (!replay) throw NotPreparable(replay.error().reason, replay.error().of_memory);
     candidate = std::move(*replay);
   } else if (known_step(shape).waits_for_package()) {
@@ -87,15 +77,15 @@ void DryRun::advance() {
   phase = phase == Phase::kReplay ? Phase::kPackage : Phase::kDone;
   attempts_ = 0;
   shape.incumbent.reset();
-  if (candidate) machine_.challenge(shape, std::move(*candidate));
+  if (candidate) scratch_.machine.challenge(shape, std::move(*candidate));
 }
 
 void DryRun::record(StepShape& shape, Batch example) {
-  const StepOutcome outcome = machine_.step(shape, example, {});
+  const StepOutcome outcome = scratch_.machine.step(shape, example, {});
   if (outcome.event == ShapeEvent::kStaysEager) throw NotPreparable(outcome.reason);
   if (outcome.event != ShapeEvent::kRecorded) return;
   KnownStep step{shape.name, *shape.program};
-  if (config_.compile.dynamic && !like_.each_size_alone) find_group(step, example);
+  if (scratch_.config.compile.dynamic && !like_.each_size_alone) find_group(step, example);
   choose_variant(step);
   known_.steps.push_back(std::move(step));
   phases_.at(shape.name) = Phase::kReplay;
@@ -105,8 +95,8 @@ void DryRun::record(StepShape& shape, Batch example) {
 void DryRun::check(StepShape& shape, Batch example) {
   const LoadedProgram loaded = shape.candidate()->loaded();
   const bool compiled = loaded.package != nullptr;
-  const StepOutcome outcome = machine_.step(shape, example, {});
-  run_figures_.checks += std::exchange(figures_.checks, 0);
+  const StepOutcome outcome = scratch_.machine.step(shape, example, {});
+  run_figures_.checks += std::exchange(scratch_.figures.checks, 0);
   KnownStep& step = known_step(shape);
   if (outcome.event == ShapeEvent::kAdopted) {
     if (!compiled) {
@@ -135,20 +125,20 @@ std::optional<Lane> DryRun::load_package(KnownStep& step, Batch example) {
   const auto loaded = std::ranges::find_if(
       known_.steps, [&](const KnownStep& other) { return other.ready && other.ready->key == key; });
   if (loaded != known_.steps.end()) {
-    auto lane = make_lane(*context_.kind(LaneId::kCompiled), {step.program, *loaded->ready}, *scratch_, example,
-                          context_.setup());
+    auto lane = make_lane(*scratch_.context.kind(LaneId::kCompiled), {step.program, *loaded->ready}, *scratch_.model,
+                          example, scratch_.context.setup());
     if (!lane) throw NotPreparable(lane.error().reason, lane.error().of_memory);
     step.variant.effort = loaded->variant.effort;
     return std::move(*lane);
   }
   using program::CompileEffort;
-  const auto found = context_.services.compile_service->cache().find(key);
+  const auto found = scratch_.context.services.compile_service->cache().find(key);
   if (const std::string damage = found.error_or(""); !damage.empty()) failures_.report_damaged(damage);
   step.in_cache = found.has_value();
   const bool full = found && has_effort(found->facts, CompileEffort::kFull);
-  if (!found || (!full && config_.lane == LaneId::kCompiled)) return std::nullopt;
-  auto cached = load_cached(context_, failures_, known_.to_compile(step), key, example, Absence::kLoss);
-  run_figures_.quarantined += std::exchange(figures_.quarantined, 0);
+  if (!found || (!full && scratch_.config.lane == LaneId::kCompiled)) return std::nullopt;
+  auto cached = load_cached(scratch_.context, failures_, known_.to_compile(step), key, example, Absence::kLoss);
+  run_figures_.quarantined += std::exchange(scratch_.figures.quarantined, 0);
   if (!cached) {
     if (cached.error().of_memory) throw NotPreparable(cached.error().reason, true);
     reject_package(key);
@@ -173,7 +163,7 @@ void DryRun::find_group(KnownStep& step, Batch example) {
     step.group = i;
     return;
   }
-  auto symbolic = record_for_all_sizes(*scratch_, example, step.program, context_.forward);
+  auto symbolic = record_for_all_sizes(*scratch_.model, example, step.program, scratch_.context.forward);
   if (!symbolic) return;
   step.group = known_.groups.size();
   known_.groups.push_back(std::move(*symbolic));
@@ -181,10 +171,10 @@ void DryRun::find_group(KnownStep& step, Batch example) {
 
 // The recipe that the structure in use runs, if suitable; else the most promising one.
 void DryRun::choose_variant(KnownStep& step) const {
-  const bool compiles = config_.lane == LaneId::kAuto || config_.lane == LaneId::kCompiled;
-  if (!compiles || !context_.can_compile()) return;
+  const bool compiles = scratch_.config.lane == LaneId::kAuto || scratch_.config.lane == LaneId::kCompiled;
+  if (!compiles || !scratch_.context.can_compile()) return;
   const program::SymbolicProgram program = known_.to_compile(step);
-  program::CompileService& compile_service = *context_.services.compile_service;
+  program::CompileService& compile_service = *scratch_.context.services.compile_service;
   for (const std::string& recipe : compile_service.recipes(program)) {
     const std::string key = compile_service.key(program, recipe);
     if (compile_service.cache().why_unusable(key)) continue;

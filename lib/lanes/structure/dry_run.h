@@ -9,8 +9,8 @@
 #include <string>
 
 #include "lanes/shape/package_loading.h"
-#include "lanes/shape/shape_machine.h"
 #include "lanes/shape/shape_set.h"
+#include "lanes/structure/scratch_context.h"
 #include "lanes/structure/structure_library.h"
 
 namespace esper::lanes {
@@ -65,15 +65,10 @@ class DryRun {
   LaneFailures& failures_;
   LaneFigures& run_figures_;
   const Examples& examples_;
-  std::unique_ptr<step::Model> scratch_;
+  ScratchContext scratch_;
   KnownStructure known_;
   CompiledLikeness like_;
 
-  LaneFigures figures_;  // of the scratch model's steps; not reported
-  config::StepConfig config_;
-  LaneContext context_;
-  LaneExecutor executor_;
-  ShapeMachine machine_;
   ShapeSet shapes_;
   std::map<std::string, Phase> phases_;  // by shape
   int attempts_ = 0;                     // comparisons of the lane under test
