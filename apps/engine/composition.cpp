@@ -12,15 +12,10 @@
 #include "engine/end_in_time.h"
 #include "engine/known_error.h"
 #include "engine/stall_report.h"
-#include "leyline/telemetry/telemetry.h"
 #include "nissa/log.h"
 #include "tolaria/evaluation/averaged_model.h"
 
 namespace esper::engine {
-
-using leyline::event;
-using leyline::Level;
-using namespace leyline::literals;
 
 namespace {
 
@@ -28,7 +23,7 @@ tolaria::RunFacts facts_of(const CompositionParts& parts, const Loaders& loaders
   const TrainingSetup& setup = parts.setup;
   const base::Clock clock;
   return {.config = setup.config,
-          .run_id = parts.folder.run_id(),
+          .run_id = parts.open.folder.run_id(),
           .training_hash = parts.training_hash,
           .device = setup.device,
           .batches_per_epoch = loaders.train->num_batches(),
@@ -40,13 +35,6 @@ tolaria::RunFacts facts_of(const CompositionParts& parts, const Loaders& loaders
           .computed_on = device::numerics_of(setup.device),
           .clock = clock,
           .started = clock.now()};
-}
-
-tolaria::CheckpointStore store_of(const CompositionParts& parts) {
-  const auto& folder = parts.folder;
-  tolaria::CheckpointStore store(parts.files, folder.checkpoints(), folder.journal(), parts.setup.config.checkpoint);
-  store.protect(parts.start.refused);
-  return store;
 }
 
 // Inputs of the first validation batch, on which grafts are measured.
@@ -68,7 +56,7 @@ torch::Tensor probe_of(data::Loader& validation, const tolaria::RunFacts& facts)
 
 lanes::LaneLog lane_log_of(const CompositionParts& parts) {
   if (parts.start.kind == tolaria::RunStart::Kind::kNew) return {};
-  auto log = lanes::read_lane_log(parts.files, parts.folder.journal(), parts.progress.step);
+  auto log = lanes::read_lane_log(parts.open.files, parts.open.folder.journal(), parts.progress.step);
   if (const auto damaged = log.damaged(); damaged > 0) {
     nissa::log::warning(
         fmt::format("damaged lane records in the journal were ignored: {}; steps of a compiled lane may not be "
@@ -76,27 +64,6 @@ lanes::LaneLog lane_log_of(const CompositionParts& parts) {
                     damaged));
   }
   return log;
-}
-
-using OpenBlackBox = base::Expected<std::unique_ptr<history::BlackBoxWriter>>;
-
-// A run goes on without.
-OpenBlackBox open_black_box(const std::string& run_folder) {
-  try {
-    return std::make_unique<history::BlackBoxWriter>(run_folder);
-  } catch (const base::IoError& error) {
-    return base::failure(error.what());
-  }
-}
-
-history::BlackBoxWriter* writer_of(const OpenBlackBox& black_box) { return black_box ? black_box->get() : nullptr; }
-
-void report_black_box(const OpenBlackBox& black_box, tolaria::Outbox& outbox) {
-  if (!black_box) {
-    outbox.emit(event("tolaria.blackbox_off"_event, Level::kWarning, {{"reason", black_box.error()}}));
-  } else if (const std::string& reason = (*black_box)->replaced(); !reason.empty()) {
-    outbox.emit(event("tolaria.blackbox_replaced"_event, Level::kWarning, {{"reason", reason}}));
-  }
 }
 
 tolaria::LaneParts lane_parts(const CompositionParts& parts, const Policy& policy) {
@@ -108,33 +75,28 @@ tolaria::LaneParts lane_parts(const CompositionParts& parts, const Policy& polic
 
 Composition::Composition(CompositionParts parts)
     : policy_(std::move(parts.policy)),
-      telemetry_(parts.setup.config, parts.folder, parts.console),
+      telemetry_(parts.setup.config, parts.open.folder, parts.console),
       loaders_(open_loaders(parts.setup)),
       facts_(facts_of(parts, loaders_)),
       progress_(parts.progress),
       ledger_(std::move(parts.ledger)),
-      black_box_(open_black_box(parts.folder.path)),
-      outbox_(facts_.run_id, facts_.clock, progress_, ledger_, telemetry_.sink(), writer_of(black_box_)),
-      writer_(store_of(parts), facts_.clock, facts_.config.safety.save_deadline),
-      saver_(save_source(parts.setup), writer_, outbox_, ledger_, telemetry_.display()),
-      bundles_(parts.files, parts.folder.path, save_source(parts.setup), outbox_),
+      output_(parts.open, parts.start.refused, save_source(parts.setup), ledger_, telemetry_),
       run_{.facts = facts_,
            .progress = progress_,
            .model = *parts.setup.model,
            .data = {*loaders_.train, *loaders_.validation, probe_of(*loaders_.validation, facts_)},
            .policy = *policy_.policy,
            .lanes = lane_parts(parts, policy_),
-           .saver = saver_,
-           .outbox = outbox_,
+           .saver = output_.saver(),
+           .outbox = output_.outbox(),
            .ledger = ledger_,
            .display = telemetry_.display(),
-           .records = {.black_box = writer_of(black_box_), .bundles = &bundles_, .times = parts.step_times}},
+           .records = {.black_box = output_.black_box(), .bundles = &output_.bundles(), .times = parts.step_times}},
       watchdog_(
           telemetry_.display(), facts_.clock, facts_.config.safety.stall_deadline, [this](const tolaria::Stall& stall) {
             report_stall({facts_.config.safety, facts_.run_id, facts_.clock, telemetry_.sink(), telemetry_.display()},
                          stall);
           }) {
-  report_black_box(black_box_, outbox_);
   tolaria::report_start(run_, parts.start);
 }
 
@@ -153,13 +115,13 @@ void Composition::finish(const tolaria::RunOutcome& outcome) {
 
 void Composition::abandon(const std::exception& error) {
   using tolaria::LastState;
-  const auto state = tolaria::save_after(saver_, error) ? LastState::kSaved : LastState::kNotSaved;
-  tolaria::report_failure(outbox_, ledger_, progress_, error, exit_code_of(error), state);
+  const auto state = tolaria::save_after(output_.saver(), error) ? LastState::kSaved : LastState::kNotSaved;
+  tolaria::report_failure(output_.outbox(), ledger_, progress_, error, exit_code_of(error), state);
   telemetry_.close();
 }
 
 base::Ledger Composition::take_ledger() {
-  outbox_.flush();
+  output_.outbox().flush();
   telemetry_.close();
   return std::move(ledger_);
 }

@@ -2,29 +2,25 @@
 // A run put together from its configuration: everything the epoch loop refers to, in the order in which it must live.
 
 #include <exception>
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
-#include "base/expected.h"
-#include "base/file_system.h"
 #include "engine/loaders.h"
+#include "engine/open_run.h"
 #include "engine/policy/policy.h"
+#include "engine/run_output.h"
 #include "engine/run_telemetry.h"
 #include "engine/training_setup.h"
-#include "tolaria/checkpoint/checkpoint_writer.h"
 #include "tolaria/report/run_report.h"
 #include "tolaria/run/run.h"
-#include "tolaria/safety/step_bundles.h"
 #include "tolaria/safety/watchdog.h"
 
 namespace esper::engine {
 
 struct CompositionParts {
   TrainingSetup& setup;  // its model is the one that the run goes on with
-  const tolaria::RunFolder& folder;
-  base::FileSystem& files;
+  const OpenRun& open;
   Policy policy;
   std::string training_hash;        // TrainingIdentity::text()
   tolaria::RunStart start{};        // from the beginning, or from where
@@ -42,8 +38,8 @@ class Composition {
   Composition& operator=(const Composition&) = delete;
 
   tolaria::Run& run() { return run_; }
-  tolaria::StepBundles& bundles() { return bundles_; }
-  tolaria::ChangeableRun changeable() { return {facts_, progress_, outbox_, saver_}; }
+  tolaria::StepBundles& bundles() { return output_.bundles(); }
+  tolaria::ChangeableRun changeable() { return {facts_, progress_, output_.outbox(), output_.saver()}; }
   // Reports how it ended and lets telemetry drain, at most for its deadline.
   void finish(const tolaria::RunOutcome& outcome);
   // The same for a run that an exception ended; saves what can be saved.
@@ -62,11 +58,7 @@ class Composition {
   tolaria::RunFacts facts_;
   tolaria::RunProgress progress_;
   base::Ledger ledger_;
-  base::Expected<std::unique_ptr<history::BlackBoxWriter>> black_box_;  // or why there is none
-  tolaria::Outbox outbox_;
-  tolaria::CheckpointWriter writer_;
-  tolaria::Saver saver_;
-  tolaria::StepBundles bundles_;
+  RunOutput output_;
   tolaria::Run run_;
   tolaria::Watchdog watchdog_;
 };

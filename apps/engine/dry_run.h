@@ -1,7 +1,8 @@
 #pragma once
 // `esper train --dry-run`: the sizes of what would be trained, on standard output. Training thread.
 
-#include "engine/start_run.h"
+#include "engine/commands.h"
+#include "engine/open_run.h"
 #include "engine/training_setup.h"
 
 namespace esper::engine {

@@ -3,13 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <deque>
 #include <exception>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
-#include "base/interrupt.h"
 #include "base/signal_point.h"
 #include "config/writing/write.h"
 #include "device/rng.h"
@@ -20,12 +18,10 @@
 #include "engine/shortage.h"
 #include "engine/train_report.h"
 #include "history/live_request.h"
-#include "kasmina/host/host_package.h"
 #include "kasmina/host/host_weights.h"
 #include "nissa/log.h"
 #include "step/ema.h"
 #include "storage/atomic_publish.h"
-#include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
 #include "tolaria/report/run_report.h"
 #include "tolaria/run/outbox.h"
@@ -37,12 +33,6 @@ namespace {
 
 using base::FileSystem;
 using config::RunConfig;
-
-// Never destroyed: a checkpoint writer whose I/O is stuck is left behind at the end, and may continue with it.
-FileSystem& confine(const std::string& run_folder) {
-  static auto* const kept = new std::deque<storage::ConfinedFileSystem>;
-  return kept->emplace_back(run_folder, storage::Owner::kAnyone);
-}
 
 // The model as at the start of the run.
 void begin_anew(TrainingSetup& setup) {
@@ -153,8 +143,7 @@ std::unique_ptr<Composition> compose(const TrainRequest& request, TrainingSetup&
   base::Ledger ledger = restart != nullptr ? std::move(restart->ledger) : open_ledger(request);
   return std::make_unique<Composition>(
       CompositionParts{.setup = setup,
-                       .folder = open.folder,
-                       .files = open.files,
+                       .open = open,
                        .policy = std::move(policy),
                        .training_hash = identity.text(),
                        .start = {resuming ? Kind::kResumed : Kind::kNew, open.folder.path, from.checkpoint,
@@ -185,28 +174,6 @@ void report_failed_restart(const TrainingSetup& setup, const OpenRun& open, cons
 }
 
 }  // namespace
-
-OpenRun open_run(const std::string& path) {
-  FileSystem& files = confine(path);
-  return {files, tolaria::open_run_folder(files, path)};
-}
-
-OpenRun create_run(const std::string& path, const RunConfig& config, base::Interrupt& interrupt) {
-  FileSystem& files = confine(path);
-  interrupt.begin_saving();
-  OpenRun open{files, tolaria::create_run_folder(files, path, config::resolved_yaml(config))};
-  kasmina::keep_host_package(config.host, files, path + "/" + kRunHostFolder);
-  return open;
-}
-
-void end_if_interrupted(const std::string& path) {
-  const int signal = base::Interrupt::requested();
-  if (signal == 0) return;
-  throw base::Error(static_cast<base::ExitCode>(128 + signal),
-                    fmt::format("interrupted by signal {} before training began; to train the run: esper train "
-                                "--resume {}",
-                                signal, path));
-}
 
 void begin_with_weights(TrainingSetup& setup) {
   const std::string& path = setup.config.host.weights;

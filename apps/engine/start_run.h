@@ -7,31 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "base/file_system.h"
-#include "base/interrupt.h"
 #include "base/ledger/ledger.h"
 #include "engine/commands.h"
 #include "engine/composition.h"
-#include "tolaria/run/run_folder.h"
+#include "engine/open_run.h"
 #include "tolaria/state/run_outcome.h"
 
 namespace esper::engine {
-
-// A run folder, and the file system that may touch nothing but it.
-struct OpenRun {
-  base::FileSystem& files;
-  tolaria::RunFolder folder;
-};
-
-// Throws as open_run_folder().
-OpenRun open_run(const std::string& path);
-// Throws as create_run_folder(). From here on a signal is a request, which waits until the folder is whole: see
-// end_if_interrupted().
-OpenRun create_run(const std::string& path, const config::RunConfig& config, base::Interrupt& interrupt);
-
-// Where a signal came since this run folder was begun: throws Error with its exit code; the text says how to train the
-// run.
-void end_if_interrupted(const std::string& path);
 
 // Before the first step of a new run.
 void begin_with_weights(TrainingSetup& setup);

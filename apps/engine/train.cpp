@@ -18,6 +18,7 @@
 #include "engine/dry_run.h"
 #include "engine/end_in_time.h"
 #include "engine/known_error.h"
+#include "engine/open_run.h"
 #include "engine/start_run.h"
 #include "engine/train_report.h"
 #include "engine/training_setup.h"
@@ -27,7 +28,6 @@
 #include "nissa/log.h"
 #include "storage/real_file_system.h"
 #include "tolaria/epoch_loop.h"
-#include "tolaria/run/run_folder.h"
 #include "tolaria/summary.h"
 
 namespace esper::engine {

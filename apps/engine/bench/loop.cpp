@@ -42,14 +42,13 @@ LoopFigures run_loop(const config::RunConfig& config, const Scratch& scratch, co
                      base::ExitCode expected) {
   auto& files = storage::real_file_system();
   TrainingSetup setup = set_up(config, cache_dir);
-  const auto folder = tolaria::create_run_folder(files, scratch.path(name), config::resolved_yaml(config));
+  const OpenRun open{files, tolaria::create_run_folder(files, scratch.path(name), config::resolved_yaml(config))};
   std::vector<tolaria::StepTime> times;
   Composition composition({.setup = setup,
-                           .folder = folder,
-                           .files = files,
+                           .open = open,
                            .policy = make_policy(config, cache_dir, std::move(controller)),
                            .training_hash = tolaria::training_identity(config, setup.data).text(),
-                           .start = {.run_dir = folder.path},
+                           .start = {.run_dir = open.folder.path},
                            .progress = tolaria::RunProgress(),
                            .step_times = &times});
   composition.run().at_the_end = tolaria::AtTheEnd::kLeave;  // what it times has no end
@@ -65,7 +64,7 @@ LoopFigures run_loop(const config::RunConfig& config, const Scratch& scratch, co
                       is_early ? "the measured run was not disturbed" : "the measured run stopped: " + outcome.reason);
   }
   take_times(times, figures);
-  take_packets(folder.telemetry(), figures);
+  take_packets(open.folder.telemetry(), figures);
   return figures;
 }
 
