@@ -1,9 +1,18 @@
 #include "tolaria/safety/epoch_check.h"
 
-#include <cmath>
-#include <utility>
+#include <fmt/core.h>
 
+#include <cmath>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "base/signal_point.h"
+#include "kasmina/network/alpha_override.h"
+#include "kasmina/network/network_seeds.h"
 #include "step/finite_watch.h"
+#include "tolaria/evaluation/averaged_model.h"
+#include "tolaria/safety/loss_watch.h"
 
 namespace esper::tolaria {
 namespace {
@@ -24,15 +33,59 @@ std::string divergence(const step::StepMetrics& metrics, const Measurements& mea
   return reason;
 }
 
+// Why these finite measurements are not a state to continue from; empty if they are, or if there is no snapshot, or no
+// growing seed.
+std::string loss_explosion(const Measurements& measured, const GoodState& good_state) {
+  const double loss = measured.running.loss;
+  // Without an earlier measurement of this network, no finite loss counts as a rise.
+  const auto& validation = good_state.snapshot_progress().validation;
+  if (good_state.snapshot() == nullptr || !validation || !good_state.has_growing_seeds()) return {};
+  const double before = validation->loss;
+  if (!(loss > kLossBound) || !(loss > kLossRatio * before)) return {};
+  return fmt::format("the validation loss rose from {:.4g} to {:.4g}", before, loss);
+}
+
 std::string why_bad(const EpochCheck::Epoch& epoch, const step::Model& model, const GoodState& good_state) {
   if (!epoch.nonfinite_reason.empty()) return epoch.nonfinite_reason;
   std::string reason = divergence(epoch.metrics, epoch.measured, model);
-  return reason.empty() ? good_state.loss_explosion(epoch.measured) : reason;
+  return reason.empty() ? loss_explosion(epoch.measured, good_state) : reason;
 }
 
 LossVerdict judge(const Measurements& measured, const RunFacts& facts, const RunProgress& progress) {
   if (!facts.config.safety.watch_loss) return {};
   return judge_loss({measured.running.loss, measured.running.score, facts.num_classes}, progress.safety);
+}
+
+// At an epoch's end.
+std::vector<std::string> suspects(const Evaluation& evaluation, const RunProgress& progress) {
+  const auto& network = evaluation.model.network.state();
+  const auto growing = kasmina::growing_seeds(network), active = kasmina::active_seeds(network);
+  if (progress.safety.failures_before(progress.step) > 0) return growing;
+  return {active.empty() ? growing.back() : active.back()};
+}
+
+// Evaluates the network without the seeds: at alpha 0 a finite one adds exactly nothing.
+ValidationResult validate_without(const std::vector<std::string>& seeds, const Evaluation& evaluation) {
+  const auto& [model, loader, train, facts, ledger, forward] = evaluation;
+  const base::LedgerScope validating(ledger, base::Owner::kValidation);
+  base::fault::signal_point("tolaria.validating");
+  std::deque<kasmina::AlphaOverride> silent;
+  for (const auto& id : seeds) silent.emplace_back(model.network.state(), id, 0.0);
+  const AveragedModel averaged(model, train, facts.config, facts.device);
+  return validation_pass(model, loader, facts.device);
+}
+
+// The previous epoch's values, for the steps of this one.
+step::StepMetrics undone_metrics(const step::StepMetrics& metrics, const RunProgress& progress) {
+  step::StepMetrics undone;
+  undone.loss = progress.train.loss;
+  undone.accuracy = progress.train.score;
+  undone.samples = metrics.samples;
+  undone.steps = metrics.steps;
+  undone.clipped_steps = metrics.clipped_steps;
+  undone.nonfinite_steps = metrics.nonfinite_steps;
+  undone.gradient_norm = progress.gradient_norm.mean.value_or(0);
+  return undone;
 }
 
 }  // namespace
@@ -62,13 +115,33 @@ std::optional<RunOutcome> EpochCheck::undo(const std::string& reason, const Epoc
 bool EpochCheck::measure_again(const std::string& reason, std::optional<StepBundles::Kept> bundle, const Epoch& epoch) {
   try {
     if (bundle) write_bundle(std::move(*bundle), epoch);
-    if (safety_.good_state().measure_again(reason, epoch.metrics, epoch.measured)) return true;
+    if (measure_without_suspects(reason, epoch)) return true;
   } catch (...) {
     give_up_end();
     throw;
   }
   give_up_end();
   return false;
+}
+
+// The epoch ends with the state that the run was rolled back to. False if a signal ended it: then its figures are of no
+// use.
+bool EpochCheck::measure_without_suspects(const std::string& reason, const Epoch& epoch) {
+  {
+    const base::LedgerScope restoring(evaluation_.ledger, base::Owner::kRollback);
+    step::read_metrics(evaluation_.model.state);  // a copy from within an epoch holds its partial sums
+  }
+  Measurements& measured = epoch.measured;
+  epoch.metrics = undone_metrics(epoch.metrics, progress_);
+  measured = {};
+  measured.undone = reason + " while it grew";
+  measured.undone_seeds = suspects(evaluation_, progress_);
+  measured.running = validate_without(measured.undone_seeds, evaluation_);
+  if (!measured.running.complete) return false;
+  if (std::isfinite(measured.running.loss) && loss_explosion(measured, safety_.good_state()).empty()) return true;
+  measured.undone_seeds = kasmina::growing_seeds(evaluation_.model.network.state());
+  measured.running = validate_without(measured.undone_seeds, evaluation_);
+  return measured.running.complete;
 }
 
 void EpochCheck::give_up_end() {

@@ -1,30 +1,19 @@
 #include "tolaria/safety/good_state.h"
 
-#include <fmt/core.h>
 #include <torch/types.h>
 
 #include <chrono>
-#include <cmath>
-#include <deque>
 #include <string>
 #include <thread>
 #include <tuple>
-#include <vector>
 
 #include "base/fault.h"
-#include "base/signal_point.h"
 #include "base/text/rounding.h"
 #include "device/out_of_memory.h"
-#include "kasmina/network/alpha_override.h"
 #include "kasmina/network/network_seeds.h"
 #include "leyline/telemetry/telemetry.h"
-#include "tolaria/evaluation/averaged_model.h"
-#include "tolaria/safety/loss_watch.h"
 
 namespace esper::tolaria {
-
-using step::read_metrics;
-using step::StepMetrics;
 
 namespace {
 
@@ -36,43 +25,11 @@ using namespace leyline::literals;
 
 constexpr auto kRollbackDrillDelay = std::chrono::milliseconds(200);
 
-// Evaluates the network without the seeds: at alpha 0 a finite one adds exactly nothing.
-ValidationResult validate_without(const std::vector<std::string>& seeds, const Evaluation& evaluation) {
-  const auto& [model, loader, train, facts, ledger, forward] = evaluation;
-  const LedgerScope validating(ledger, Owner::kValidation);
-  base::fault::signal_point("tolaria.validating");
-  std::deque<kasmina::AlphaOverride> silent;
-  for (const auto& id : seeds) silent.emplace_back(model.network.state(), id, 0.0);
-  const AveragedModel averaged(model, train, facts.config, facts.device);
-  return validation_pass(model, loader, facts.device);
-}
-
-// The previous epoch's values, for the steps of this one.
-StepMetrics undone_metrics(const StepMetrics& metrics, const RunProgress& progress) {
-  StepMetrics undone;
-  undone.loss = progress.train.loss;
-  undone.accuracy = progress.train.score;
-  undone.samples = metrics.samples;
-  undone.steps = metrics.steps;
-  undone.clipped_steps = metrics.clipped_steps;
-  undone.nonfinite_steps = metrics.nonfinite_steps;
-  undone.gradient_norm = progress.gradient_norm.mean.value_or(0);
-  return undone;
-}
-
 bool is_beyond_limit(const Evaluation& evaluation) {
   const std::int64_t limit_mb = evaluation.facts.config.safety.snapshot_limit_mb;
   if (limit_mb == 0) return false;
   const auto bytes = kasmina::bytes_of(step::all_tensors(evaluation.model, evaluation.facts.device));
   return bytes > static_cast<std::uint64_t>(limit_mb) << 20U;
-}
-
-// At an epoch's end.
-std::vector<std::string> suspects(const Evaluation& evaluation, const RunProgress& progress) {
-  const auto& network = evaluation.model.network.state();
-  const auto growing = kasmina::growing_seeds(network), active = kasmina::active_seeds(network);
-  if (progress.safety.failures_before(progress.step) > 0) return growing;
-  return {active.empty() ? growing.back() : active.back()};
 }
 
 }  // namespace
@@ -109,15 +66,6 @@ const StateCopy* GoodState::snapshot_of_now() const {
     return std::tuple(progress.epoch, progress.batch, progress.step);
   };
   return snapshot_ && cursor(snapshot_progress_) == cursor(progress_) ? &*snapshot_ : nullptr;
-}
-
-std::string GoodState::loss_explosion(const Measurements& measured) const {
-  const double loss = measured.running.loss;
-  // Without an earlier measurement of this network, no finite loss counts as a rise.
-  if (!snapshot_ || !snapshot_progress_.validation || !has_growing_seeds()) return {};
-  const double before = snapshot_progress_.validation->loss;
-  if (!(loss > kLossBound) || !(loss > kLossRatio * before)) return {};
-  return fmt::format("the validation loss rose from {:.4g} to {:.4g}", before, loss);
 }
 
 bool GoodState::restore_snapshot() {
@@ -167,23 +115,6 @@ void GoodState::report_rollback(const Rollback& made) {
   if (made.took <= evaluation_.facts.config.safety.rollback_deadline) return;
   ++figures_.late;
   emergency_.late_rollback(figures_.latency_ms, made.failures);
-}
-
-bool GoodState::measure_again(const std::string& reason, StepMetrics& metrics, Measurements& measured) {
-  {
-    const LedgerScope restoring(evaluation_.ledger, Owner::kRollback);
-    read_metrics(evaluation_.model.state);  // a copy from within an epoch holds its partial sums
-  }
-  metrics = undone_metrics(metrics, progress_);
-  measured = {};
-  measured.undone = reason + " while it grew";
-  measured.undone_seeds = suspects(evaluation_, progress_);
-  measured.running = validate_without(measured.undone_seeds, evaluation_);
-  if (!measured.running.complete) return false;
-  if (std::isfinite(measured.running.loss) && loss_explosion(measured).empty()) return true;
-  measured.undone_seeds = kasmina::growing_seeds(evaluation_.model.network.state());
-  measured.running = validate_without(measured.undone_seeds, evaluation_);
-  return measured.running.complete;
 }
 
 }  // namespace esper::tolaria

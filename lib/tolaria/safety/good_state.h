@@ -1,17 +1,14 @@
 #pragma once
 // The last state that was found good, as a snapshot in the memory of the host: of the end of an epoch, or of a later
-// step at which the run saved, or the bits of steps changed. A run rolls back to it after a step that went wrong. If
-// that may be a seed's doing, the youngest seed that is active is culled: a non-finite step corrupts every tensor at
-// once, so the responsible one cannot be identified. All growing seeds are, if the epoch before went wrong, too, or if
-// the network is not good without that one. Training thread.
+// step at which the run saved, or the bits of steps changed. A run rolls back to it after a step that went wrong, or an
+// epoch that growing seeds made bad (epoch_check.h). Training thread.
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "tolaria/evaluation/measure.h"
+#include "tolaria/evaluation/evaluation.h"
 #include "tolaria/run/state_copy.h"
 #include "tolaria/safety/emergency.h"
 #include "tolaria/state/rollback_figures.h"
@@ -48,10 +45,6 @@ class GoodState {
   // Whether the snapshot is from the middle of an epoch, where this process took the run up.
   bool is_within_epoch() const { return snapshot_ && snapshot_progress_.batch > 0; }
 
-  // Why these finite measurements are not a state to continue from; empty if they are, or if there is no snapshot, or
-  // no growing seed.
-  std::string loss_explosion(const Measurements& measured) const;
-
   // Undoes what was learned since take_snapshot(); counts and reports it, a rollback that was late too. The state is
   // then what snapshot_progress() belongs to. Returns false, without any change but the count, if there is no snapshot.
   bool rollback(const std::string& reason);
@@ -72,10 +65,6 @@ class GoodState {
   void report_rollback(const Rollback& made);
   // There is no state to roll back to.
   void report_failure(const std::string& reason, const std::string& detail);
-  // After rollback(): the epoch ends with the restored state. `metrics` and `measured` become those of that state
-  // without the seeds that are suspected, `measured.undone_seeds`; `measured.undone` gives the reason. False if a
-  // signal ended it: then they are of no use.
-  bool measure_again(const std::string& reason, step::StepMetrics& metrics, Measurements& measured);
 
   const RollbackFigures& figures() const { return figures_; }
   // The run was composed anew in this process: its counts go on.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "tolaria/evaluation/measure.h"
 #include "tolaria/run/run.h"
 #include "tolaria/run/run_end.h"
 #include "tolaria/safety/conservative_mode.h"
