@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "device/asynchronous_error.h"
 #include "device/precision.h"
+#include "kasmina/network/network_forward.h"
 #include "kasmina/tensor/layers.h"
 
 namespace esper::step {
@@ -50,7 +51,7 @@ void BatchStatistics::recompute(const NextInputs& next_inputs, torch::ScalarType
     // From zero, a forward leaves the batch's own statistics times the momentum.
     for (const auto& statistic : statistics_) statistic.tensor.zero_();
     const device::AutocastScope autocast(inputs->device().type(), compute_type);
-    network_.forward(*inputs, kasmina::Mode::kTrain);
+    kasmina::forward_with_shadows(network_.state(), *inputs);
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i].add_(statistics_[i].tensor);
   }
   if (batches == 0) return;

@@ -36,8 +36,8 @@ class BatchStatistics {
   bool exist() const { return !statistics_.empty(); }
 
   // Makes the running statistics the means of the batches' own, each batch counted alike, under the parameters as they
-  // are: torch.optim.swa_utils.update_bn. A forward in training mode for each batch, without gradients; dropout draws
-  // from the default generators. Without a batch the statistics stay. Once.
+  // are: torch.optim.swa_utils.update_bn. A forward in training mode for each batch, with the seeds in the shadow
+  // beside it, without gradients; dropout draws from the default generators. Without a batch the statistics stay. Once.
   void recompute(const NextInputs& next_inputs, torch::ScalarType compute_type);
   // Copies of the running statistics as they are, on the CPU, by the buffers' ids.
   std::vector<kasmina::NamedTensor> copies() const;

@@ -24,6 +24,14 @@ torch::Tensor forward(const NetworkState& network, const torch::Tensor& inputs, 
   });
 }
 
+void forward_with_shadows(const NetworkState& network, const torch::Tensor& inputs) {
+  network.host.forward(inputs, Mode::kTrain, [&network](std::size_t at, const BlockOutput& from) {
+    const Slot& slot = network.structure.slots[at];
+    if (trains_in_shadow(slot)) apply_whole_seed(*slot.seed, from.feature, Mode::kTrainNoDropout);
+    return output_of(slot, from, Mode::kTrain);
+  });
+}
+
 SlotTaps tap(const NetworkState& network, const torch::Tensor& inputs, Mode mode, torch::Tensor& output) {
   const auto& slots = network.structure.slots;
   const auto creation_order = [&slots](const Slot& of) {

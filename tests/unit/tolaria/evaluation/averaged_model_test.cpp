@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/fault.h"
+#include "leyline/seed_command.h"
 #include "step/ema.h"
 #include "support/loader_epoch.h"
 #include "support/models/grown_network.h"
@@ -197,6 +198,33 @@ TEST_CASE("trials and counterfactuals measure the averaged model too") {
   const step::EmaScope with_live_statistics(it.model->state);
   const auto wrong = validation_pass(*it.model, *it.validation_data, torch::kCPU);
   CHECK(std::abs(wrong.loss - measured.counterfactual.loss) > 0.05);
+}
+
+// At birth a seed is in the forward, at alpha 0; in the shadow it is not. Its slot receives the same in both.
+TEST_CASE("the batch norms of a seed in the shadow have statistics of the batches, as those of one in the forward") {
+  auto config = fast_cnn();
+  config.host.residual_blocks = 1;
+  config.growth.blueprints = {"copy_block_plain"};
+  config.growth.training = config::SeedTraining::kShadow;
+  SmallRun it(config);
+  REQUIRE(it.go().kind == RunOutcome::Kind::kDone);
+  const auto statistics = [&] {
+    std::map<std::string, torch::Tensor> found;
+    const AveragedModel averaged(*it.model, *it.train_data, it.facts.config, torch::kCPU);
+    for (const auto& [id, tensor] : averaged.statistics()) found[id] = tensor;
+    return found;
+  };
+  it.model->network.apply(tests::germination(0, "r0c0", "copy_block_plain"), it.run.data.probe);
+  step::follow_structure(*it.model);
+  const auto at_birth = statistics();
+  REQUIRE(at_birth.size() == 22);  // of three blocks with a residual block each, and of the copy of one
+  const auto start = leyline::seed_command("start", leyline::SeedOperation::kStartTraining, "seed-0001");
+  it.model->network.apply(start, it.run.data.probe);
+  step::follow_structure(*it.model);
+  REQUIRE(it.model->network.parameter_groups().at(1).in_shadow);
+  const auto before = it.bits();
+  CHECK(differing(statistics(), at_birth) == std::vector<std::string>{});
+  CHECK(differing(it.bits(), before) == std::vector<std::string>{});
 }
 
 TEST_CASE("measuring the averaged model changes no bit of the run and does not move its loader") {
