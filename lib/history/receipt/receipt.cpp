@@ -116,16 +116,15 @@ std::map<std::uint32_t, Measured> measurements(const Receipt& receipt, const See
   return by_epoch;
 }
 
-// The last one up to the seed's end; else what the last gate that judged it had, where telemetry was off.
+// The last one up to the seed's end. What a gate had of it counts, too, where telemetry has nothing of that epoch.
 std::optional<double> last_of(const Receipt& receipt, const SeedTelemetry::ByEpoch& values, const char* in_gate) {
   const auto end = receipt.ended ? values.upper_bound(receipt.ended->epoch) : values.end();
-  if (end != values.begin()) return std::prev(end)->second;
-  std::optional<double> last;
+  SeedTelemetry::ByEpoch known(values.begin(), end);
   for (const auto& record : receipt.timeline) {
     if (record.what != "gate") continue;
-    if (const auto value = value_at(record.event->values, in_gate)) last = value;
+    if (const auto value = value_at(record.event->values, in_gate)) known.emplace(record.place.epoch, *value);
   }
-  return last;
+  return known.empty() ? std::nullopt : std::optional(known.rbegin()->second);
 }
 
 Worth worth_of(const Receipt& receipt, const SeedTelemetry& telemetry) {

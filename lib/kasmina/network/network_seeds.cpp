@@ -43,6 +43,12 @@ std::vector<leyline::SeedState> export_seed_states(const NetworkState& network) 
   return states;
 }
 
+std::vector<leyline::SeedState> export_growing_seed_states(const NetworkState& network) {
+  auto seeds = export_seed_states(network);
+  std::erase_if(seeds, [](const leyline::SeedState& seed) { return !is_growing(seed.stage); });
+  return seeds;
+}
+
 std::vector<std::string> growing_seeds(const NetworkState& network) {
   std::vector<std::string> ids;
   for (const auto* slot : in_creation_order(network.structure.slots)) {

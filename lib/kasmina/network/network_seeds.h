@@ -12,6 +12,8 @@ namespace esper::kasmina {
 
 // Growing and fossilised seeds, in order of birth. Values that were not measured are empty.
 std::vector<leyline::SeedState> export_seed_states(const NetworkState& network);
+// The growing ones of them.
+std::vector<leyline::SeedState> export_growing_seed_states(const NetworkState& network);
 std::vector<leyline::SlotState> export_slots(const NetworkState& network);
 // Growing seeds with an alpha above 0, in order of birth: the seeds that are turned off to measure their
 // contribution.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text/rounding.h"
 #include "kasmina/network/network_seeds.h"
@@ -14,6 +15,7 @@ namespace esper::tolaria {
 
 using leyline::event;
 using leyline::Level;
+using leyline::SeedState;
 using namespace leyline::literals;
 
 namespace {
@@ -34,6 +36,13 @@ void compare_seeds(ControlRecord& controls, const kasmina::Network& network, con
                {"epochs", std::to_string(worth.epochs)},
                {"reason", "another seed came, went or changed since its control: its worth is no longer measured"}}));
   }
+}
+
+// Those of them that grow no more.
+std::vector<SeedState> ended_of(std::vector<SeedState> seeds, const kasmina::Network& network) {
+  const auto growing = kasmina::growing_seeds(network.state());
+  std::erase_if(seeds, [&](const SeedState& seed) { return std::ranges::count(growing, seed.seed_id) > 0; });
+  return seeds;
 }
 
 }  // namespace
@@ -112,6 +121,7 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
                                         : ValidationWindow();
   const auto ran = alphas_of(model.network);
   changes_.end_epoch(facts);
+  auto measured = kasmina::export_growing_seed_states(model.network.state());
   const base::Clock& clock = evaluation_.facts.clock;
   const auto begin = clock.now();
   if (decide(progress, results) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
@@ -119,6 +129,7 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
   const bool settles = results.is_last && at_the_end_ == AtTheEnd::kSettle && needs_settling(model.network, ran);
   if (settles && settle(progress, ran) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   step::follow_training_gates(model);
+  ended_ = results.measured.undone.empty() ? ended_of(std::move(measured), model.network) : std::vector<SeedState>();
   log_.publish();
   hook_ms_ = base::milliseconds(clock.now() - begin);
   questions_.end_epoch_end(hook_ms_);

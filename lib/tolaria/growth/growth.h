@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "tolaria/growth/network_changes.h"
 #include "tolaria/growth/policy_questions.h"
@@ -17,6 +18,8 @@ struct GrowthFigures {
   QuestionFigures questions = {};
   double hook_ms = 0;                   // of the last epoch's end: the policy and its commands
   std::int64_t optimizer_rebuilds = 0;  // of this process
+  // Seeds that grow no more since the last epoch's end, as that epoch measured them; none where it was undone.
+  std::vector<leyline::SeedState> ended = {};
 };
 
 class Growth {
@@ -44,7 +47,7 @@ class Growth {
   // Of the last epoch's end: the network's validation, where seeds that were settled changed the network.
   const std::optional<EpochFigures>& settled_validation() const { return settled_validation_; }
 
-  GrowthFigures figures() const { return {questions_.figures(), hook_ms_, changes_.optimizer_rebuilds()}; }
+  GrowthFigures figures() const { return {questions_.figures(), hook_ms_, changes_.optimizer_rebuilds(), ended_}; }
 
  private:
   EpochEnd decide(RunProgress& progress, const EpochResults& results);
@@ -56,6 +59,7 @@ class Growth {
   PolicyQuestions questions_;
   NetworkChanges changes_;
   double hook_ms_ = 0;  // of the last epoch's end
+  std::vector<leyline::SeedState> ended_;
   std::optional<EpochFigures> settled_validation_;
 };
 

@@ -12,7 +12,6 @@
 #include "base/statistics.h"
 #include "kasmina/network/alpha_override.h"
 #include "kasmina/network/network_seeds.h"
-#include "kasmina/seed/lifecycle.h"
 #include "leyline/blueprint/blueprint_table.h"
 #include "leyline/seed_command.h"
 #include "tolaria/evaluation/averaged_model.h"
@@ -27,9 +26,7 @@ using leyline::SeedState;
 using namespace leyline::literals;
 
 std::vector<SeedState> unfinished_seeds(const kasmina::Network& network) {
-  auto seeds = kasmina::export_seed_states(network.state());
-  std::erase_if(seeds, [](const SeedState& seed) { return !kasmina::is_growing(seed.stage); });
-  return seeds;
+  return kasmina::export_growing_seed_states(network.state());
 }
 
 // As the last epoch ran.

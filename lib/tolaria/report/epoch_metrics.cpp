@@ -6,7 +6,6 @@
 #include "config/facts/metric_facts.h"
 #include "device/facts.h"
 #include "kasmina/network/network_tensors.h"
-#include "kasmina/seed/lifecycle.h"
 #include "leyline/telemetry/telemetry.h"
 #include "tolaria/evaluation/counterfactual_report.h"
 #include "tolaria/report/seed_report.h"
@@ -280,7 +279,11 @@ std::vector<MetricValue> seed_metrics(const SeedState& seed) {
   add_if_known(out, "kasmina.seed.alpha"_metric, seed, seed.figures.alpha);
   add_if_known(out, "kasmina.seed.alpha_steps"_metric, seed, seed.figures.alpha_ticks);
   add_if_known(out, "kasmina.seed.params"_metric, seed, seed.figures.params);
-  if (!kasmina::is_growing(seed.stage)) return out;  // a fossil is not measured any more
+  return out;
+}
+
+std::vector<MetricValue> measured_metrics(const SeedState& seed) {
+  std::vector<MetricValue> out;
   add_if_known(out, "kasmina.seed.gradient_ratio"_metric, seed, seed.figures.gradient_ratio);
   add_if_known(out, "kasmina.seed.improvement_points"_metric, seed, seed.figures.improvement_points);
   add_if_known(out, "kasmina.seed.shadow_points"_metric, seed, seed.figures.shadow_points);

@@ -2,10 +2,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/ledger/span_log.h"
 #include "kasmina/network/network_seeds.h"
+#include "kasmina/seed/lifecycle.h"
 #include "tolaria/report/ledger_metrics.h"
 #include "tolaria/report/low_scale_warning.h"
 #include "tolaria/report/scaler_warning.h"
@@ -16,9 +19,16 @@ namespace {
 
 using base::LedgerScope;
 using base::Owner;
+using leyline::SeedState;
 
 // Reporting the ledger takes about a microsecond; epochs shorter than this share one report.
 constexpr auto kShortestAccount = std::chrono::milliseconds(1);
+
+// Null if it is not among them.
+const SeedState* find_seed(std::span<const SeedState> seeds, const std::string& seed_id) {
+  const auto found = std::ranges::find(seeds, seed_id, &SeedState::seed_id);
+  return found == seeds.end() ? nullptr : &*found;
+}
 
 // For the trace, if one is kept.
 void mark_losses(base::Ledger& ledger, double training, double validation) {
@@ -50,13 +60,33 @@ void EpochReporter::warn_at_signal(const step::StepMetrics& uncounted) {
   warn_of_low_scales(progress_.epoch + 1, uncounted);
 }
 
-void EpochReporter::report_seed(const step::StepMetrics& metrics, const leyline::SeedState& seed) {
-  auto packet = outbox_.new_packet("kasmina", fmt::format("epoch-{}-{}", progress_.epoch, seed.seed_id));
-  packet.metrics = seed_metrics(seed);
-  add_isolation(packet.metrics, metrics, seed);
-  packet.system_health.indicators["seed_id"] = seed.seed_id;
+void EpochReporter::send_seed(const std::string& seed_id, std::vector<leyline::MetricValue> metrics) {
+  auto packet = outbox_.new_packet("kasmina", fmt::format("epoch-{}-{}", progress_.epoch, seed_id));
+  packet.metrics = std::move(metrics);
+  packet.system_health.indicators["seed_id"] = seed_id;
   packet.system_health.indicators["step_index"] = std::to_string(progress_.step);
   outbox_.send(std::move(packet));
+}
+
+// A fossil is not measured any more; one of this epoch's end has what it was admitted for. An epoch that was undone
+// measured nothing.
+void EpochReporter::report_seeds(const EpochResults& results, std::span<const SeedState> seeds,
+                                 std::span<const SeedState> ended) {
+  const bool is_measured = results.measured.undone.empty();
+  for (const SeedState& seed : seeds) {
+    auto metrics = seed_metrics(seed);
+    const SeedState* measured = find_seed(ended, seed.seed_id);
+    if (kasmina::is_growing(seed.stage) && is_measured) measured = &seed;
+    if (measured != nullptr) std::ranges::move(measured_metrics(*measured), std::back_inserter(metrics));
+    add_isolation(metrics, results.steps, seed);
+    send_seed(seed.seed_id, std::move(metrics));
+  }
+  for (const SeedState& seed : ended) {
+    if (find_seed(seeds, seed.seed_id) != nullptr) continue;
+    auto metrics = measured_metrics(seed);
+    add_isolation(metrics, results.steps, seed);
+    send_seed(seed.seed_id, std::move(metrics));
+  }
 }
 
 void EpochReporter::report(const EpochResults& results, const ComponentFigures& figures) {
@@ -76,7 +106,7 @@ void EpochReporter::report(const EpochResults& results, const ComponentFigures& 
   if (results.measured.undone.empty()) warn_of_low_scales(progress_.epoch, results.steps);
   outbox_.move_events_to(packet);
   outbox_.send(std::move(packet));
-  for (const auto& seed : seeds) report_seed(results.steps, seed);
+  report_seeds(results, seeds, figures.growth.ended);
 }
 
 void EpochReporter::report_safety(const RollbackFigures& rollback, const EmergencyFigures& emergency) {

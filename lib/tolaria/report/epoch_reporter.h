@@ -1,10 +1,13 @@
 #pragma once
-// Telemetry of an epoch: one Tolaria packet, and one packet per seed. Training thread.
+// Telemetry of an epoch: one Tolaria packet, and one packet per seed, also of those that its end removed. Training
+// thread.
 
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "tolaria/report/epoch_metrics.h"
 #include "tolaria/run/outbox.h"
@@ -34,7 +37,9 @@ class EpochReporter {
   // At most once of the skips, and of each scale.
   void warn_of_skips(std::optional<leyline::TelemetryEvent> warning);
   void warn_of_low_scales(std::uint32_t epoch, const step::StepMetrics& steps);
-  void report_seed(const step::StepMetrics& metrics, const leyline::SeedState& seed);
+  void report_seeds(const EpochResults& results, std::span<const leyline::SeedState> seeds,
+                    std::span<const leyline::SeedState> ended);
+  void send_seed(const std::string& seed_id, std::vector<leyline::MetricValue> metrics);
 
   const RunFacts& facts_;
   const RunProgress& progress_;

@@ -209,6 +209,22 @@ TEST_CASE("a receipt has the worth as last measured, from telemetry or else from
   CHECK(shown["worth"]["accuracy"]["points"] == 6);
 }
 
+TEST_CASE("the worth that a gate judged later than the last telemetry of it is the last one") {
+  const Folder run;
+  whole_life(run);
+  run.seed_metrics(8, {{"worth_epochs", 3}, {"worth_loss", 0.5}});
+  run.event("gate", 9,
+            {.seed_id = "seed-0001",
+             .from = Stage::kProbationary,
+             .to = Stage::kFossilized,
+             .code = "G5",
+             .passed = true,
+             .values = {{"worth_epochs", 4}, {"worth_loss", 0.75}}});
+  run.stage(9, Stage::kProbationary, Stage::kFossilized);
+  CHECK(run.receipt().worth.epochs == 4);
+  CHECK(run.receipt().worth.loss == 0.75);
+}
+
 TEST_CASE("what was not measured is said to be so, never 0") {
   const Folder run;
   run.stage(3, Stage::kDormant, Stage::kGerminated);

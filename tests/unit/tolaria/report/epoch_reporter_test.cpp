@@ -2,17 +2,16 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cmath>
 #include <iterator>
 #include <set>
 
 #include "leyline/telemetry/telemetry.h"
+#include "support/faults/armed_fault.h"
 #include "support/run_fixture.h"
-#include "tolaria/report/epoch_metrics.h"
 
 namespace esper::test::epoch_reporter_test {
-
-using tolaria::seed_metrics;
 
 namespace {
 
@@ -135,6 +134,27 @@ double value_of_seed(const leyline::TelemetryPacket& packet, const std::string& 
   return found->value;
 }
 
+// Seeds are part of the network from their germination on, and their contributions are measured after each epoch.
+config::RunConfig measuring_config() {
+  auto config = small_config();
+  config.growth.training = config::SeedTraining::kBlended;
+  config.growth.alpha_ticks = 2;
+  config.growth.counterfactual.every_epochs = 1;
+  return config;
+}
+
+// At the first slots, after the first epoch.
+Decision germinate_all(const Observation& seen, std::size_t seeds) {
+  Decision decision;
+  for (std::size_t i = 0; i < seeds && seen.current_epoch == 1; ++i) {
+    const auto id = command_id(seen) + "-" + std::to_string(i), slot = seen.slots.at(i).slot;
+    decision.commands.push_back(leyline::germination(id, slot, "mlp"));
+    decision.commands.push_back(leyline::seed_command(id + "-start", SeedOperation::kStartTraining, ""));
+    decision.commands.back().seed_operation->slot = slot;
+  }
+  return decision;
+}
+
 // One seed, trained from the second epoch on.
 Decision grow_one(const Observation& seen) {
   if (seen.current_epoch == 1) return {{germination(seen)}, ""};
@@ -209,22 +229,54 @@ TEST_CASE("an epoch packet has the steps that were clipped, where the run file c
   CHECK(clipped(0).empty());
 }
 
-TEST_CASE("of a fossil nothing is measured any more, and what it was admitted for stays") {
-  leyline::SeedState seed;
-  seed.seed_id = "seed-0001";
-  seed.figures.alpha = 1;
-  seed.figures.params = 4;
-  seed.figures.improvement_points = 2;
-  seed.figures.contribution_points = 3;
-  const auto names = [&](leyline::Stage stage) {
-    seed.stage = stage;
-    Names found;
-    for (const auto& metric : seed_metrics(seed)) found.emplace(metric.name);
-    return found;
-  };
-  CHECK(names(leyline::Stage::kProbationary).contains("kasmina.seed.contribution_points"));
-  CHECK(names(leyline::Stage::kFossilized) ==
+TEST_CASE("what the last epoch measured of a seed is reported, whether its end removes the seed or keeps it") {
+  const auto kept = GENERATE(true, false);
+  auto config = measuring_config();
+  config.epochs = kept ? 3 : 4;
+  config.growth.gates.min_contribution_points = -100;
+  SmallRun it(config, [](const Observation& seen) -> Decision {
+    if (seen.current_epoch == 3 && !seen.is_last) return {{seed_command(seen, SeedOperation::kCull, "seed-0001")}, ""};
+    return germinate_all(seen, 1);
+  });
+  if (kept) it.run.at_the_end = tolaria::AtTheEnd::kSettle;
+  it.go();
+  const auto packets = it.packets("kasmina");
+  REQUIRE(packets.size() == 3);  // of the epochs 1 to 3
+  CHECK(it.values("kasmina.seed.contribution_points").size() == 2);
+  const auto& last = packets.back();
+  CHECK(last.packet_id == "small-run-epoch-3-seed-0001");
+  const auto names = names_in(last);
+  CHECK(names.contains("kasmina.seed.contribution_points"));
+  CHECK(names.contains("kasmina.seed.isolation_violations"));
+  CHECK(names.contains("kasmina.seed.stage") == kept);  // what is gone has none
+  if (kept) CHECK(value_of(last, "kasmina.seed.stage") == static_cast<double>(leyline::Stage::kFossilized));
+}
+
+TEST_CASE("a fossil of earlier epochs is not measured any more") {
+  auto config = measuring_config();
+  config.epochs = 2;
+  config.host.modules = {"r0c0=mlp"};
+  SmallRun it(config);
+  it.go();
+  REQUIRE(it.packets("kasmina").size() == 2);
+  CHECK(names_in(it.packets("kasmina").back()) ==
         Names{"kasmina.seed.alpha", "kasmina.seed.alpha_steps", "kasmina.seed.params", "kasmina.seed.stage"});
+}
+
+TEST_CASE("an epoch that was undone measured nothing of the seeds that go on growing") {
+  auto config = measuring_config();
+  config.epochs = 4;
+  const ArmedFault bad("tolaria.validation_loss", 3);
+  SmallRun it(config, [](const Observation& seen) { return germinate_all(seen, 2); });
+  it.go();
+  REQUIRE(it.events("tolaria.rollback.restored").size() == 1);
+  REQUIRE(it.events("seed_removed").size() == 1);
+  CHECK(it.values("kasmina.seed.contribution_points").size() == 3);  // two seeds at epoch 2, one at 4
+  for (const auto& packet : it.packets("kasmina")) {
+    if (packet.packet_id != "small-run-epoch-3-seed-0001") continue;
+    CHECK(names_in(packet) ==
+          Names{"kasmina.seed.alpha", "kasmina.seed.alpha_steps", "kasmina.seed.params", "kasmina.seed.stage"});
+  }
 }
 
 TEST_CASE("a seed has its share in the epoch packet and a packet of its own") {
