@@ -235,6 +235,10 @@ EpochEnd EpochLoop::end_epoch(Epoch& epoch) {
   if (grow(epoch.results()) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   if (const auto& settled = growth_.settled_validation()) {
     epoch.is_best = replace_validation(progress, *settled, best_before, config().checkpoint.best_metric);
+  } else if (!growth_.left_as_validated()) {
+    // What would be saved as the best is not what was measured.
+    progress.best = best_before;
+    epoch.is_best = false;
   }
   trainer_.take_structure();
   evaluation_.forward.take_structure();

@@ -38,6 +38,22 @@ void compare_seeds(ControlRecord& controls, const kasmina::Network& network, con
   }
 }
 
+// By the alpha of each seed that is heard, fossils too.
+SeedAlphas heard_in(const kasmina::Network& network) {
+  SeedAlphas alphas;
+  for (const SeedState& seed : kasmina::export_seed_states(network.state())) {
+    if (seed.figures.alpha != 0) alphas[seed.seed_id] = seed.figures.alpha;
+  }
+  return alphas;
+}
+
+// An epoch that was undone was validated without the seeds that are culled for it.
+SeedAlphas heard_in_validation(const kasmina::Network& network, const Measurements& measured) {
+  auto alphas = heard_in(network);
+  for (const auto& seed_id : measured.undone_seeds) alphas.erase(seed_id);
+  return alphas;
+}
+
 // Those of them that grow no more.
 std::vector<SeedState> ended_of(std::vector<SeedState> seeds, const kasmina::Network& network) {
   const auto growing = kasmina::growing_seeds(network.state());
@@ -119,7 +135,7 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
   const auto& samples = results.measured.running.by_sample;
   progress.window = asks_policy(config) ? with_epoch(progress.window, samples, config.policy.heuristic.window_epochs)
                                         : ValidationWindow();
-  const auto ran = alphas_of(model.network);
+  const auto ran = alphas_of(model.network), validated = heard_in_validation(model.network, results.measured);
   changes_.end_epoch(facts);
   auto measured = kasmina::export_growing_seed_states(model.network.state());
   const base::Clock& clock = evaluation_.facts.clock;
@@ -129,6 +145,7 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
   const bool settles = results.is_last && at_the_end_ == AtTheEnd::kSettle && needs_settling(model.network, ran);
   if (settles && settle(progress, ran) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   step::follow_training_gates(model);
+  left_as_validated_ = heard_in(model.network) == validated;
   ended_ = results.measured.undone.empty() ? ended_of(std::move(measured), model.network) : std::vector<SeedState>();
   log_.publish();
   hook_ms_ = base::milliseconds(clock.now() - begin);

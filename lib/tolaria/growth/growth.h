@@ -47,6 +47,10 @@ class Growth {
   // Of the last epoch's end: the network's validation, where seeds that were settled changed the network.
   const std::optional<EpochFigures>& settled_validation() const { return settled_validation_; }
 
+  // Whether the last epoch's end left the network that the epoch validated: each seed that was heard at its alpha, and
+  // no other. Not of seeds that were settled.
+  bool left_as_validated() const { return left_as_validated_; }
+
   GrowthFigures figures() const { return {questions_.figures(), hook_ms_, changes_.optimizer_rebuilds(), ended_}; }
 
  private:
@@ -61,6 +65,7 @@ class Growth {
   double hook_ms_ = 0;  // of the last epoch's end
   std::vector<leyline::SeedState> ended_;
   std::optional<EpochFigures> settled_validation_;
+  bool left_as_validated_ = true;
 };
 
 }  // namespace esper::tolaria

@@ -82,7 +82,7 @@ TEST_CASE("a network is measured in another precision than its run had, whatever
 TEST_CASE("the best checkpoint is the one of the best epoch") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
-  // So long that the best epoch is not among the last ones kept, and no growth that changes the network after it.
+  // So long that the best epoch is not among the last ones kept.
   REQUIRE(train(config, room.run("run"),
                 {"growth.enabled=false", "training.optimizer.lr=0.5", "epochs=30", "checkpoint.keep_last=1"})
               .exit_code == 0);
@@ -95,6 +95,29 @@ TEST_CASE("the best checkpoint is the one of the best epoch") {
   const auto name = json_of(finished)["checkpoint"].get<std::string>();
   CHECK(state_of(run, name.substr(name.rfind('/') + 1))["progress"]["epoch"] == epoch);
   CHECK(finished.err.empty());
+}
+
+TEST_CASE("the best checkpoint has the figures of the best epoch where seeds come and go") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  const Words assignments{"data.max_samples=480",
+                          "training.optimizer.lr=0.2",
+                          "epochs=5",
+                          "growth.training=blended",
+                          "growth.alpha_ticks=1",
+                          "growth.gates.evidence=control",
+                          "growth.gates.min_worth_loss=50",
+                          "growth.gates.min_worth_points=100",
+                          "growth.control.budget=1",
+                          "policy.kind=schedule",
+                          "policy.schedule=[1:r0c1=conv_heavy]"};
+  REQUIRE(train(config, room.run("run"), assignments).exit_code == 0);
+  const std::string run = room.run("run");
+  const json summary = read_json(run + "/summary.json");
+  REQUIRE(summary["seeds"].empty());  // what grew was culled again
+  json best = summary["best"];
+  best.erase("epoch");
+  CHECK(figures_of(run_esper({"evaluate", run, "--json", "--checkpoint", "best"})) == best);
 }
 
 TEST_CASE("a best checkpoint that cannot be read is not replaced by another one in silence") {

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <csignal>
 #include <future>
+#include <map>
 #include <stdexcept>
 #include <thread>
 
@@ -122,6 +123,38 @@ TEST_CASE("a seed's stages are reported in events with measured and required val
   int records = 0;
   for (const auto& record : it.journal()) records += record.find("\"what\":\"stage\"") != std::string::npos ? 1 : 0;
   CHECK(records == 5);
+}
+
+TEST_CASE("the best epoch is one whose end left the network that was validated") {
+  auto config = growing_config(5);
+  config.growth.training = config::SeedTraining::kBlended;
+  config.checkpoint.keep_last = 100;
+  SmallRun it(config, [](const Observation& seen) -> Decision {
+    if (seen.current_epoch == 4) return {{seed_command(seen, SeedOperation::kCull, "seed-0001")}, "as the test says"};
+    if (seen.current_epoch != 2) return {};
+    auto start = leyline::seed_command(command_id(seen) + "-start", SeedOperation::kStartTraining, {});
+    start.seed_operation->slot = seen.slots.front().slot;
+    return {{germination(seen), start}, "as the test says"};
+  });
+  std::map<std::uint32_t, std::uint32_t> best;  // by epoch
+  it.sink.on_packet = [&](const leyline::TelemetryPacket&) {
+    if (it.progress.best) best[it.progress.epoch] = it.progress.best->epoch;
+  };
+  REQUIRE(it.go().kind == Kind::kDone);
+  const auto losses = it.values("tolaria.validation.loss");
+  REQUIRE(losses.size() == 5);
+  for (std::size_t i = 1; i < 4; ++i) REQUIRE(losses[i] < losses[i - 1]);  // each would be the best one
+  CHECK(best.at(1) == 1);
+  CHECK(best.at(2) == 1);  // the seed is heard from now on
+  CHECK(best.at(3) == 1);  // its alpha rose
+  CHECK(best.at(4) == 1);  // it is gone
+  const auto& [epoch, figures] = *it.progress.best;
+  for (const auto& entry : tolaria::list_checkpoints(it.files, kCheckpoints)) {
+    if (entry.name() != tolaria::best_checkpoint(it.files, kCheckpoints, kJournal)) continue;
+    CHECK(entry.epoch == epoch);
+    SmallRun saved(config, quiet(), *tolaria::read_checkpoint(it.files, entry.path));
+    CHECK(saved.measure().running.loss == figures.loss);
+  }
 }
 
 TEST_CASE("what the policy's service measures goes out with the epoch, and a rejected command is observed no further") {
