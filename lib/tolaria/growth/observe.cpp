@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "base/error.h"
 #include "device/facts.h"
@@ -24,6 +25,15 @@ constexpr double kBytesInGb = 1e9;
 double norm_of_group(const StepMetrics& metrics, const std::string& id) {
   const auto found = metrics.group_gradient_norms.find(id);
   return found == metrics.group_gradient_norms.end() ? 0 : found->second;
+}
+
+// Of all that the host owns, its fossils too: each group's norm is its mean over the epoch's steps.
+double norm_of_host(const StepMetrics& metrics, std::span<const kasmina::ParameterGroup> groups) {
+  double norm = 0;
+  for (const auto& group : groups) {
+    if (group.owner == kasmina::kHostOwner) norm = std::hypot(norm, norm_of_group(metrics, group.id));
+  }
+  return norm;
 }
 
 std::optional<double> value_at(const std::map<std::string, double>& values, const std::string& id) {
@@ -82,11 +92,12 @@ kasmina::EpochFacts facts_of(const kasmina::Network& network, std::uint32_t epoc
   facts.epoch = epoch;
   facts.validation_loss = measured.running.loss;
   facts.validation_accuracy = measured.running.score;
-  facts.host_gradient_norm = norm_of_group(metrics, kasmina::kHostOwner);
+  const auto groups = network.parameter_groups();
+  facts.host_gradient_norm = norm_of_host(metrics, groups);
   facts.learning_rate = trained.learning_rate;
   facts.undone = measured.undone;
   facts.undone_seeds = measured.undone_seeds;
-  for (const auto& group : network.parameter_groups()) {
+  for (const auto& group : groups) {
     if (group.id == kasmina::kHostOwner) continue;
     facts.seeds.push_back({group.id, norm_of_group(metrics, group.id), value_at(measured.accuracy_without, group.id),
                            value_at(measured.accuracy_at_full, group.id), violations_of(metrics, group.id)});
