@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "base/quantity.h"
 
@@ -15,6 +16,8 @@ using leyline::SeedState;
 using leyline::Stage;
 
 namespace {
+
+constexpr char kUpperWorth[] = "upper end of worth in loss";
 
 // One condition of a step: met, or what is missing.
 class Conditions {
@@ -95,15 +98,29 @@ double noise_of(const SeedState& seed, Changes changes) {
   return change != nullptr && change->points_error ? base::half_width_95(*change->points_error) : 0;
 }
 
-// That gate G5 can never pass; empty while it may. Call when no later epoch will be compared.
-std::string hopeless_worth(const leyline::SeedWorth& worth, const config::GateConfig& gates) {
-  if (worth.horizon == 0) return "it has no control, so that its worth cannot be shown";
-  Conditions conditions;
-  conditions.worth_complete(worth);
-  conditions.worth_shown(worth, gates, gates.min_worth_points);
-  if (conditions.missing().empty()) return {};
-  return "nothing more is compared with its control, and what was did not show its worth: it lacks " +
-         conditions.missing();
+// What the gates that are ahead of the seed ask of its worth; the hardest first, since mostly it decides.
+std::vector<Conditions> worth_ahead(const SeedState& seed, const config::GateConfig& gates) {
+  const auto& worth = seed.figures.worth;
+  std::vector<Conditions> ahead(1);
+  ahead.back().worth_complete(worth);
+  ahead.back().worth_shown(worth, gates, gates.min_worth_points);
+  if (seed.stage <= Stage::kShadowing) {
+    ahead.emplace_back().worth_shown(worth, gates, -gates.max_shadow_drop_points);
+  }
+  if (seed.stage <= Stage::kTraining) {
+    ahead.emplace_back().at_least(kUpperWorth, bounds_of(worth).loss_upper, gates.min_worth_loss);
+  }
+  return ahead;
+}
+
+// That a gate ahead can never pass; empty while all may. Call when no later epoch will be compared.
+std::string hopeless_worth(const SeedState& seed, const config::GateConfig& gates) {
+  if (seed.figures.worth.horizon == 0) return "it has no control, so that its worth cannot be shown";
+  for (const auto& gate : worth_ahead(seed, gates)) {
+    if (gate.missing().empty()) continue;
+    return "nothing more is compared with its control, and what was did not show its worth: it lacks " + gate.missing();
+  }
+  return {};
 }
 
 // Empty: none was shown.
@@ -111,7 +128,7 @@ std::string harm_of(const SeedState& seed, const Rules& rules, Changes changes) 
   const double allowed = rules.heuristic.prune_drop_points;
   switch (rules.gates.evidence) {
     case Evidence::kControl:
-      return hopeless_worth(seed.figures.worth, rules.gates);
+      return hopeless_worth(seed, rules.gates);
     case Evidence::kAblation: {
       const auto drop = shown_drop(seed, changes);
       if (!drop || *drop < allowed) return {};
@@ -155,7 +172,7 @@ NextStep next_step(const SeedState& seed, const Rules& rules) {
                             gates.min_improvement_points);
       }
       conditions.at_least("gradient ratio", finite(seed.figures.gradient_ratio), gates.min_gradient_ratio);
-      if (control) conditions.at_least("upper end of worth in loss", bounds.loss_upper, gates.min_worth_loss);
+      if (control) conditions.at_least(kUpperWorth, bounds.loss_upper, gates.min_worth_loss);
       return conditions.step(SeedOperation::kStartGrafting);
     case Stage::kBlending:
       conditions.at_least("epochs in blending", seed.stage_epochs, gates.min_blending_epochs);

@@ -41,12 +41,12 @@ using Changes = std::span<const leyline::ValidationChange>;
 bool has_improved(const leyline::SeedState& seed, std::optional<double> best, std::uint32_t epochs, Changes changes);
 
 // Why the seed should be removed; empty if it may stay. By growth.gates.evidence it goes (control) when all that can be
-// compared was and did not show the worth that gate G5 asks for; while a later epoch will be compared nothing prunes
-// it; (ablation) at a drop of prune_drop_points with alpha > 0 (BLENDING on, and a blended seed in TRAINING; while
-// alpha is 0 a drop is not its doing) that is shown at 95 %: in PROBATIONARY by its contribution's interval, before by
-// the loss since its stage began, whose rise exceeds what epochs differ by anyway; without figures of the samples the
-// drop alone decides; (none) never. prune_after_epochs without an improvement prunes it once it has had the epochs that
-// its gate wants; a blend under way is never stale.
+// compared was and did not show the worth that a gate ahead asks for; while a later epoch will be compared nothing
+// prunes it; (ablation) at a drop of prune_drop_points with alpha > 0 (BLENDING on, and a blended seed in TRAINING;
+// while alpha is 0 a drop is not its doing) that is shown at 95 %: in PROBATIONARY by its contribution's interval,
+// before by the loss since its stage began, whose rise exceeds what epochs differ by anyway; without figures of the
+// samples the drop alone decides; (none) never. prune_after_epochs without an improvement prunes it once it has had the
+// epochs that its gate wants; a blend under way is never stale.
 std::string prune_reason(const leyline::SeedState& seed, std::uint32_t stale_epochs, const Rules& rules,
                          Changes changes = {});
 

@@ -130,6 +130,25 @@ TEST_CASE("with a control the worth decides, and only once all of it was measure
   CHECK_FALSE(next_step(seed_in(Stage::kTraining, 3, worth_figures(-0.2)), rules).operation);
 }
 
+TEST_CASE("a seed that no gate ahead will let through is pruned, though the last one would") {
+  Rules rules;
+  rules.gates.evidence = config::Evidence::kControl;
+  // More predictions are right, and the loss is shown to be higher: G2 never passes.
+  auto figures = worth_figures(-9);
+  figures.worth.points = 5;
+  figures.worth.points_half_width = 1;
+  const auto reason = prune_reason(seed_in(Stage::kTraining, 1, figures), 0, rules);
+  CHECK(reason.find("it lacks upper end of worth in loss >= 0") != std::string::npos);
+  for (const auto stage : {Stage::kBlending, Stage::kShadowing, Stage::kProbationary}) {
+    CHECK(prune_reason(seed_in(stage, 1, figures), 0, rules).empty());
+  }
+  // Gate G5 asks for less than G4.
+  figures.worth.points = -5;
+  rules.gates.min_worth_points = -10;
+  CHECK_FALSE(prune_reason(seed_in(Stage::kShadowing, 1, figures), 0, rules).empty());
+  CHECK(prune_reason(seed_in(Stage::kProbationary, 1, figures), 0, rules).empty());
+}
+
 TEST_CASE("a seed whose worth can no longer be shown, or never could, is pruned") {
   Rules rules;
   rules.gates.evidence = config::Evidence::kControl;
