@@ -88,12 +88,18 @@ void change_policy(TrainingSetup& setup, config::PolicyKind policy, CheckpointIm
   image.info.training_hash = tolaria::training_identity(setup.config, setup.data).text();
 }
 
+// That of the run that goes on at once: a program that does not start leaves no fork.
+std::unique_ptr<tamiyo::RunPolicy> policy_of(const ForkRequest& fork) {
+  const Job& job = fork.job;
+  return fork.train ? make_policy(job.config, job.cache_dir).policy : make_policy_for_state(job.config);
+}
+
 // Reads all that a resumed run reads, its policy's state, too.
-base::Expected<tolaria::RunProgress> restore_state(TrainingSetup& setup, const CheckpointImage& image, const Job& job) {
+base::Expected<tolaria::RunProgress> restore_state(TrainingSetup& setup, const CheckpointImage& image,
+                                                   const ForkRequest& fork) {
   auto state = tolaria::read_state(image, batches_per_epoch(setup));
   if (!state) return base::failure(state.error());
-  const Policy policy = make_policy(job.config, job.cache_dir);
-  auto restored = tolaria::restore_run(image, *state, *setup.model, setup.device, *policy.policy);
+  auto restored = tolaria::restore_run(image, *state, *setup.model, setup.device, *policy_of(fork));
   if (!restored) return base::failure(restored.error());
   return std::move(state->progress);
 }
@@ -106,7 +112,7 @@ Origin restore_parent(TrainingSetup& setup, base::FileSystem& files, const std::
   if (const auto own = identity.check(image->info.training_hash); !own) reject_parent(path, own.error());
   image->info.training_hash = identity.text();
   change_policy(setup, fork.job.config.policy.kind, *image);
-  auto progress = restore_state(setup, *image, fork.job);
+  auto progress = restore_state(setup, *image, fork);
   if (!progress) reject_parent(path, progress.error() + "; choose another step");
   if (image->preprocessing.empty()) image->preprocessing = preprocessing_text(setup);
   preprocessing_of_checkpoint(path, image->preprocessing);

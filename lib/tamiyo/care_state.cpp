@@ -7,7 +7,7 @@
 #include "base/names.h"
 #include "base/text/json_fields.h"
 #include "tamiyo/heuristic_state.h"
-#include "tamiyo/process/process_controller.h"
+#include "tamiyo/process/process_state.h"
 #include "tamiyo/service/policy_question.h"
 #include "tamiyo/service/policy_service.h"
 #include "tamiyo/service/shadow_policies.h"

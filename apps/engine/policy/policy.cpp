@@ -12,6 +12,7 @@
 #include "engine/policy/make_controller.h"
 #include "engine/policy/process_policy.h"
 #include "nissa/log.h"
+#include "tamiyo/process/unstarted_controller.h"
 #include "tamiyo/service/service_settings.h"
 
 namespace esper::engine {
@@ -139,6 +140,14 @@ Policy make_policy(const RunConfig& config, const std::string& cache_dir,
   Policy made = deciding_policy(config, cache_dir);
   add_shadows(config, *made.policy);
   return made;
+}
+
+std::unique_ptr<RunPolicy> make_policy_for_state(const RunConfig& config) {
+  const PolicyKind kind = never_grows(config) ? PolicyKind::kNone : config.policy.deciding();
+  std::unique_ptr<leyline::Controller> controller =
+      kind == PolicyKind::kProcess ? std::make_unique<tamiyo::UnstartedController>() : make_controller(kind, config);
+  if (config.policy.is_served(kind)) return std::make_unique<RunPolicy>(service_of(std::move(controller), config));
+  return asked_directly(std::move(controller), config, Pace::kImmediate);
 }
 
 }  // namespace esper::engine

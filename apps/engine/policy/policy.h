@@ -23,5 +23,8 @@ bool never_grows(const config::RunConfig& config);
 // that the configuration names.
 Policy make_policy(const config::RunConfig& config, const std::string& cache_dir,
                    std::unique_ptr<leyline::Controller> controller = nullptr);
+// One that restores what make_policy()'s would, and is asked nothing: a user's program is not started and need not be
+// trusted, nothing is compiled. Without shadow policies, which refuse no state.
+std::unique_ptr<tamiyo::RunPolicy> make_policy_for_state(const config::RunConfig& config);
 
 }  // namespace esper::engine

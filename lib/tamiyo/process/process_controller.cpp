@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/fault.h"
-#include "base/text/json_fields.h"
 #include "leyline/telemetry/telemetry.h"
 
 namespace esper::tamiyo {
@@ -116,15 +115,10 @@ Decision ProcessController::decide(const Observation& observation) {
   }
 }
 
-std::string ProcessController::save_state() const {
-  return settings_.state == StateForm::kOwn ? state_.dump() : nlohmann::json{{kUsersState, state_}}.dump();
-}
+std::string ProcessController::save_state() const { return process_state_text(state_, settings_.state); }
 
 void ProcessController::load_state(const std::string& text) {
-  using base::Error, base::ExitCode;
-  auto saved = nlohmann::json::parse(text, nullptr, false);
-  auto state = settings_.state == StateForm::kOwn ? std::move(saved) : base::member(saved, kUsersState);
-  if (!state.is_object()) throw Error(ExitCode::kCheckpoint, "the saved state is none of a controller in a process");
+  auto state = read_process_state(text, settings_.state);
   if (settings_.state == StateForm::kOwn) check_state(state);
   reader_.forget_ids();
   state_ = std::move(state);

@@ -16,18 +16,10 @@
 #include "leyline/telemetry/telemetry_packet.h"
 #include "tamiyo/process/answer_reader.h"
 #include "tamiyo/process/controller_process.h"
+#include "tamiyo/process/process_state.h"
 #include "tamiyo/process/restart_backoff.h"
 
 namespace esper::tamiyo {
-
-// In a saved state: that of a user's controller.
-inline constexpr char kUsersState[] = "process";
-
-// Who wrote the controller, and so what its state may be.
-enum class StateForm {
-  kOfUser,  // any object: kept under a name of its own in checkpoints
-  kOwn      // that of one of our controllers: as it is, so that it can also decide in this process
-};
 
 struct ProcessSettings {
   std::vector<std::string> command;                 // program and arguments

@@ -241,9 +241,10 @@ struct ProgramRoom : RunRoom {
     const Words shell = {"/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", current, fs::absolute(binary())};
     return run_program(shell + arguments, {"XDG_STATE_HOME=" + (path / user).string()}, std::chrono::minutes(2));
   }
-  void train_as(const std::string& user, const std::string& kind) const {
-    const Finished trained = as_user(user, {"train", "--config", config, "--run-dir", folder, "--set", "epochs=2",
-                                            "policy.kind=" + kind, "policy.command=[python3, " + script + "]"});
+  void train_as(const std::string& user, const Words& policy) const {
+    const Finished trained = as_user(user, Words{"train", "--config", config, "--run-dir", folder, "--set", "epochs=2",
+                                                 "policy.command=[python3, " + script + "]"} +
+                                               policy);
     INFO(trained.out << trained.err);
     REQUIRE(trained.exit_code == 0);
   }
@@ -268,7 +269,7 @@ struct ProgramRoom : RunRoom {
 
 TEST_CASE("a program that a run folder names as its policy is started where its user named it before, or trusts it") {
   const ProgramRoom room;
-  room.train_as("alice", "process");
+  room.train_as("alice", {"policy.kind=process"});
   const fs::path& run = room.folder;
   const auto step = state_of(run, checkpoints_of(run).back())["progress"]["step"].get<int>();
   const std::vector<Words> commands = {
@@ -293,9 +294,29 @@ TEST_CASE("a program that a run folder names as its policy is started where its 
   room.check_started("carol", {"train", "--resume", run, "--trust-program", "--set", "epochs=4"});
 }
 
+TEST_CASE("a fork that does not train starts no program, trusted or not; the resumed fork does, from its state") {
+  const Words policy =
+      GENERATE(Words{"policy.kind=process"}, Words{"policy.kind=ensemble", "policy.ensemble=[heuristic, process]"},
+               Words{"policy.kind=ensemble", "policy.ensemble=[process, heuristic]"});
+  CAPTURE(policy);
+  const ProgramRoom room;
+  room.train_as("alice", policy);
+  const auto step = state_of(room.folder, checkpoints_of(room.folder).back())["progress"]["step"].get<int>();
+  const auto fork = room.run("fork");
+  const Finished made = room.as_user("bob", {"fork", room.folder.string() + "@" + std::to_string(step), "--run-dir",
+                                             fork, "--set", "epochs=3", "--no-train"});
+  INFO(made.out << made.err);
+  REQUIRE(made.exit_code == 0);
+  CHECK_FALSE(fs::exists(room.ran));
+  CHECK(state_of(fork, checkpoints_of(fork).back())["controller"] ==
+        state_of(room.folder, checkpoints_of(room.folder).back())["controller"]);
+  room.check_refused("bob", {"train", "--resume", fork});
+  room.check_started("alice", {"train", "--resume", fork});
+}
+
 TEST_CASE("a program that a run folder names without asking it is not started either") {
   const ProgramRoom room;
-  room.train_as("alice", "heuristic");
+  room.train_as("alice", {"policy.kind=heuristic"});
   const auto out = (room.path / "taught.safetensors").string();
   room.check_refused("alice",
                      {"policy", "imitate", room.folder, "--teacher", "process", "--out", out, "--epochs", "1"});

@@ -14,6 +14,7 @@
 #include "support/patience.h"
 #include "support/process_end.h"
 #include "support/temporary_folder.h"
+#include "tamiyo/process/unstarted_controller.h"
 #include "tamiyo/service/policy_service.h"
 #include "unit/tamiyo/controller_program.h"
 #include "unit/tamiyo/decided_run.h"
@@ -56,9 +57,13 @@ TEST_CASE("the example decides: it germinates after five epochs, and remembers i
 
 TEST_CASE("a state that is none of a controller in a process is refused") {
   ProcessController controller(settings_for(example()));
+  UnstartedController unstarted;
   for (const char* text : {"", "7", "{}", R"({"process":7})"}) {
     CHECK_THROWS_AS(controller.load_state(text), base::Error);
+    CHECK_THROWS_AS(unstarted.load_state(text), base::Error);
   }
+  unstarted.load_state(R"({"process":{"epochs":7}})");
+  CHECK(unstarted.save_state() == R"({"process":{"epochs":7}})");
 }
 
 TEST_CASE("a process that cannot begin is reported with the reason") {
