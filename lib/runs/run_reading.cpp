@@ -77,14 +77,45 @@ std::optional<Number> number_in(RunReading& reading, const ConfigText& config, s
   return std::nullopt;
 }
 
-// A field that those of earlier versions lack.
-config::Metric metric_in(RunReading& reading, const ConfigText& config, std::string_view path,
-                         config::Metric standard) {
+// Likewise, one of Name's names.
+template <class Name>
+std::string name_in(RunReading& reading, const ConfigText& config, std::string_view path) {
   const auto value = config.value_of(path);
-  if (!value) return standard;
-  const auto metric = base::from_name<config::Metric>(*value);
-  if (!metric) report_field(reading, path, value);
-  return metric.value_or(standard);
+  if (!base::from_name<Name>(value.value_or(""))) report_field(reading, path, value);
+  return config.text_of(path);
+}
+
+// A field that those of earlier versions lack.
+template <class Name>
+std::optional<Name> optional_in(RunReading& reading, const ConfigText& config, std::string_view path) {
+  const auto value = config.value_of(path);
+  const auto named = base::from_name<Name>(value.value_or(""));
+  if (!named && value) report_field(reading, path, value);
+  return named;
+}
+
+// Every config.yaml has one, which is not empty.
+std::string config_name_in(RunReading& reading, const ConfigText& config) {
+  std::string name = config.text_of("name");
+  if (name.empty()) report_field(reading, "name", config.value_of("name"));
+  return name;
+}
+
+void take_names(RunReading& reading, const ConfigText& config) {
+  RunRecord& record = reading.config;
+  record.config_name = config_name_in(reading, config);
+  const auto task = optional_in<config::Task>(reading, config, "task");
+  record.task = task ? base::name_of(*task) : "";
+  record.dataset = name_in<config::DataKind>(reading, config, "data.kind");
+  record.host = name_in<config::HostKind>(reading, config, "host.kind");
+  const auto metric =
+      optional_in<config::Metric>(reading, config, "training.metric").value_or(config::TrainingConfig().metric);
+  const auto best = optional_in<config::Metric>(reading, config, "checkpoint.best_metric")
+                        .value_or(config::CheckpointConfig().best_metric);
+  record.metric = base::name_of(metric);
+  record.goal = config::goal_of(metric);
+  record.best_metric = base::name_of(best);
+  record.best_goal = config::goal_of(best);
 }
 
 void take_config(RunReading& reading, const FolderReader& folder) {
@@ -94,19 +125,9 @@ void take_config(RunReading& reading, const FolderReader& folder) {
   }
   const auto config = ConfigText::read(folder.read("config.yaml", config::YamlLimits::kBytes));
   if (!config) return reading.report("config.yaml cannot be read: " + config.error());
-  RunRecord& record = reading.config;
-  record.config_name = config->text_of("name");
-  record.task = config->text_of("task");
-  record.dataset = config->text_of("data.kind");
-  record.host = config->text_of("host.kind");
-  record.seed = number_in<std::uint64_t>(reading, *config, "seed", 0);
-  record.planned_epochs = number_in<std::int64_t>(reading, *config, "epochs", 1);
-  const auto metric = metric_in(reading, *config, "training.metric", config::TrainingConfig().metric);
-  const auto best = metric_in(reading, *config, "checkpoint.best_metric", config::CheckpointConfig().best_metric);
-  record.metric = base::name_of(metric);
-  record.goal = config::goal_of(metric);
-  record.best_metric = base::name_of(best);
-  record.best_goal = config::goal_of(best);
+  take_names(reading, *config);
+  reading.config.seed = number_in<std::uint64_t>(reading, *config, "seed", 0);
+  reading.config.planned_epochs = number_in<std::int64_t>(reading, *config, "epochs", 1);
 }
 
 // Most runs have no such folder, which then costs nothing. Where it cannot be read, the planned epochs are unknown.

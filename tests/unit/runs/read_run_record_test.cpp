@@ -298,32 +298,70 @@ TEST_CASE("a folder that was made and no more is empty") {
   CHECK(read_run_record(room / "run").state == RunState::kEmpty);
 }
 
+namespace {
+
+// A config.yaml with the fields that all have, in which `before` is replaced by `after`.
+std::string changed_config(const std::string& before, const std::string& after) {
+  std::string text = "name: \"small\"\nseed: 1\nepochs: 3\ndata:\n  kind: digits\nhost:\n  kind: mlp\n";
+  const auto at = text.find(before);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, before.size(), after);
+}
+
+// Of a run that has ended, with this config.yaml.
+RunRecord record_with(const std::string& config) {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  run.add_summary("done", 3);
+  write_text(run.path + "/config.yaml", config);
+  return read_run_record(run.path);
+}
+
+}  // namespace
+
 TEST_CASE("a configuration that no run has makes a run damaged, also where its summary is whole, with the reason") {
   struct Case {
-    const char* text;
+    std::string text;
     const char* reason;
   };
   for (const auto& [text, reason] : std::initializer_list<Case>{
            {"", "it is empty"},
            {"seed: 1\nepochs: 3\nname: \"sma", "line 3 is not a field"},
-           {"this: is\nsome: other file\n", "it has no seed"},
-           {"seed: 1\nepochs: three\n", "epochs is \"three\""},
-           {"seed: 1\nepochs: -2\n", "epochs is \"-2\""},
-           {"seed:\nepochs: 3\n", "seed is \"\""},
-           {"seed: 1\nepochs: 3\ntraining:\n  metric:\n", "training.metric is \"\""},
            {"seed: 1\nepochs: 3\nname: \"a\\\"b\n", "line 3 is not a field"},
            {"seed: 1\nepochs: 3\nextra: [1, \"]\", 2\n", "line 3 is not a field"},
-           {"seed: 1\nepochs: 3\ntraining:\n  metric: luck\n", "training.metric is \"luck\""},
+           {"this: is\nsome: other file\n", "it has no name"},
+           {changed_config("name: \"small\"\n", ""), "it has no name"},
+           {changed_config("\"small\"", "\"\""), "name is \"\"\"\""},
+           {changed_config("epochs: 3", "epochs: three"), "epochs is \"three\""},
+           {changed_config("epochs: 3", "epochs: -2"), "epochs is \"-2\""},
+           {changed_config("seed: 1\n", ""), "it has no seed"},
+           {changed_config("seed: 1", "seed:"), "seed is \"\""},
+           {changed_config("data:\n  kind: digits\n", ""), "it has no data.kind"},
+           {changed_config("kind: digits", "kind:"), "data.kind is \"\""},
+           {changed_config("kind: digits", "kind: luck"), "data.kind is \"luck\""},
+           {changed_config("  kind: mlp\n", ""), "it has no host.kind"},
+           {changed_config("kind: mlp", "kind: luck"), "host.kind is \"luck\""},
+           {changed_config("data:", "task:\ndata:"), "task is \"\""},
+           {changed_config("data:", "task: luck\ndata:"), "task is \"luck\""},
+           {changed_config("data:", "training:\n  metric:\ndata:"), "training.metric is \"\""},
+           {changed_config("data:", "training:\n  metric: luck\ndata:"), "training.metric is \"luck\""},
        }) {
     CAPTURE(text);
-    const esper::test::TemporaryFolder room;
-    const RunFolder run(room / "run");
-    run.add_summary("done", 3);
-    write_text(run.path + "/config.yaml", text);
-    const auto record = read_run_record(run.path);
+    const auto record = record_with(text);
     CHECK(record.state == RunState::kDamaged);
     CHECK_THAT(record.reason, ContainsSubstring("config.yaml cannot be read: " + std::string(reason)));
   }
+}
+
+TEST_CASE("a configuration of an earlier version may lack the task and the metrics") {
+  const auto record = record_with(changed_config("", ""));
+  CHECK(record.state == RunState::kFinished);
+  CHECK(record.config_name == "small");
+  CHECK(record.task.empty());
+  CHECK(record.dataset == "digits");
+  CHECK(record.host == "mlp");
+  CHECK(record.metric == "accuracy");
+  CHECK(record.best_metric == "loss");
 }
 
 TEST_CASE("what cannot be read makes a run damaged, with the reason, and nothing is thrown") {
