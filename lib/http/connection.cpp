@@ -1,6 +1,7 @@
 #include "http/connection.h"
 
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <utility>
 
@@ -90,8 +91,17 @@ void Connection::answer(Request request) {
   stage_ = Stage::kAnswering;
   request.body = reader_.take_body();
   request.peer = entrance_.peer;
-  const Response response = service_->answer(request);
+  close_after(service_->options().limits.answer);
+  take(service_->answer(request));
+}
+
+void Connection::take(Response response) {
   if (stage_ == Stage::kClosed) return;  // the handler closed the server
+  if (response.later) {
+    return boost::asio::post(service_->loop(), [self = shared_from_this(), later = std::move(response.later)] {
+      if (self->stage_ != Stage::kClosed) self->take(self->service_->go_on(later));
+    });
+  }
   if (response.is_event_stream && !is_head(reader_.message())) return begin_stream(response);
   const bool keep = reader_.message().keep_alive() && response.status != 500 && !response.is_event_stream;
   respond(response, keep ? AfterResponse::kKeepOpen : AfterResponse::kClose);

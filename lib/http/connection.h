@@ -40,6 +40,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void check_access();
   void read_body(Request request);
   void answer(Request request);
+  void take(Response response);
   void refuse(const Refusal& refusal);
   void respond(const Response& response, AfterResponse after);
   void linger();

@@ -21,6 +21,7 @@ struct Limits {
   // From a request's first byte to its last one; also for the first byte of a new connection.
   base::Duration request = std::chrono::seconds(10);
   base::Duration idle = std::chrono::seconds(60);   // between two requests
+  base::Duration answer = std::chrono::minutes(5);  // of a handler that answers in parts
   base::Duration write = std::chrono::seconds(30);  // of one whole response, or of the events that were waiting
   // A refused client may still be sending: how long that is read and thrown away, so that the refusal arrives.
   base::Duration linger = std::chrono::seconds(2);

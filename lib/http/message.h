@@ -1,9 +1,10 @@
 #pragma once
-// Requests, responses and events of an event stream as plain data.
+// Requests, responses and events of an event stream as plain data, but for a response that is still to be made.
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -44,6 +45,9 @@ struct Response {
   std::vector<std::pair<std::string, std::string>> headers{};
   // A stream stays open for each event that the server publishes. The body is not sent.
   bool is_event_stream = false;
+  // Where the answer takes long: not null, and nothing else in here counts. The server calls it on its loop's thread,
+  // after what else is due by then, until it returns a response without it.
+  std::function<Response()> later{};
 };
 
 }  // namespace esper::http

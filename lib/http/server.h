@@ -6,10 +6,10 @@
 //   if (auto listening = server.listen_unix(path); !listening) report(listening.error());
 //   loop.run();
 //
-// All methods, and the handler, are called on the loop's thread (or before it runs). The handler must not wait. What it
-// throws becomes a response 500 that has the reason. Where no client is connected the loop only waits for connections:
-// there are no timers (Asio leaves the kernel's timer set when a deadline is cancelled, so the last one may wake the
-// loop once more). The loop must outlive the server.
+// All methods, and the handler, are called on the loop's thread (or before it runs). The handler must not wait; what
+// takes long it does in parts (Response::later). What it throws becomes a response 500 that has the reason. Where no
+// client is connected the loop only waits for connections: there are no timers (Asio leaves the kernel's timer set when
+// a deadline is cancelled, so the last one may wake the loop once more). The loop must outlive the server.
 
 #include <sys/types.h>
 

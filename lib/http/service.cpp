@@ -61,8 +61,12 @@ void Service::adopt(base::Descriptor descriptor, Entrance entrance) {
 }
 
 Response Service::answer(const Request& request) {
+  return go_on([&] { return handler_(request); });
+}
+
+Response Service::go_on(const std::function<Response()>& later) {
   try {
-    return handler_(request);
+    return later();
   } catch (const std::exception& error) {
     return error_response(500, error.what());
   } catch (...) {

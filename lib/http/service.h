@@ -4,6 +4,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -34,6 +35,8 @@ class Service : public std::enable_shared_from_this<Service> {
   void adopt(base::Descriptor descriptor, Entrance entrance);
   // Asks the handler; what it throws becomes a response.
   Response answer(const Request& request);
+  // The same of the next part of an answer (Response::later).
+  Response go_on(const std::function<Response()>& later);
   void connection_ended(const std::shared_ptr<Connection>& connection);
   void close();
 

@@ -29,10 +29,16 @@ Api::Api(Parts parts, DaemonFacts facts, Callbacks callbacks)
   add_page_routes(router_);
 }
 
-// A request that could not be written changed nothing, and the client may send it again.
 http::Response Api::answer(const http::Request& request) const {
+  return answer_of([&] { return router_.answer(request); });
+}
+
+// A request that could not be written changed nothing, and the client may send it again.
+http::Response Api::answer_of(const std::function<http::Response()>& part) const {
   try {
-    return router_.answer(request);
+    auto response = part();
+    if (response.later) response.later = [this, later = std::move(response.later)] { return answer_of(later); };
+    return response;
   } catch (const DatabaseError& error) {
     return refusal_of(error);
   } catch (const base::ConfigError& error) {  // a stored sweep that this version does not take any more

@@ -30,6 +30,7 @@ class Api {
   const Router& router() const { return router_; }
 
  private:
+  http::Response answer_of(const std::function<http::Response()>& part) const;
   http::Response refusal_of(const DatabaseError& error) const;
 
   const std::string database_;  // its file

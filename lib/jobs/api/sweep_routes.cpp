@@ -2,8 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "jobs/api/responses.h"
 #include "jobs/api/submission_check.h"
+#include "jobs/queue/trials_check.h"
 
 namespace esper::jobs {
 namespace {
@@ -16,6 +19,15 @@ constexpr std::int64_t kMostSweepsListed = 1000;  // where nobody asks for more
 Response no_such_sweep(SweepId id) { return refusal(404, fmt::format("there is no sweep {}", id)); }
 
 }  // namespace
+
+struct SweepRoutes::Admission {
+  Admission(SweepSubmission submitted, std::int64_t asked_by, const Observer& observer)
+      : submission(std::move(submitted)), uid(asked_by), check(submission, observer) {}
+
+  const SweepSubmission submission;
+  const std::int64_t uid;
+  TrialsCheck check;
+};
 
 void SweepRoutes::add_to(Router& router) {
   router.add("GET", "/v1/sweeps", [this](const Request& request, SweepId) { return list(request); });
@@ -36,9 +48,19 @@ Response SweepRoutes::submit(const Request& request) {
     if (const auto made = store_.find_token(submission->token)) return json_response(base::to_json(*made), 201);
   }
   if (const std::string mistakes = mistakes_in(*submission); !mistakes.empty()) return refusal(400, mistakes);
-  const auto not_forecast = queue_.forecasts().check_trials(*submission);
+  return check_on(std::make_shared<Admission>(*submission, uid_of(request), queue_.forecasts().observer()));
+}
+
+Response SweepRoutes::check_on(const std::shared_ptr<Admission>& admission) {
+  if (!admission->check.is_done()) admission->check.advance();
+  if (admission->check.is_done()) return store(*admission);
+  return {.later = [this, admission] { return check_on(admission); }};
+}
+
+Response SweepRoutes::store(const Admission& admission) {
+  const auto not_forecast = admission.check.result();
   if (!not_forecast) return refusal(400, not_forecast.error());
-  auto made = sweeps_.submit(*submission, asked_now(uid_of(request), "submit sweep"));
+  auto made = sweeps_.submit(admission.submission, asked_now(admission.uid, "submit sweep"));
   if (*not_forecast > 0) made.not_forecast = *not_forecast;
   queue_.schedule();
   return json_response(base::to_json(made), 201);

@@ -1,6 +1,8 @@
 #pragma once
 // Requests about sweeps: submit, list, show, the best configuration, cancel, let begin. On the loop's thread.
 
+#include <memory>
+
 #include "jobs/api/router.h"
 #include "jobs/queue/queue.h"
 #include "jobs/store/sweep_store.h"
@@ -17,7 +19,10 @@ class SweepRoutes {
   void add_to(Router& router);
 
  private:
+  struct Admission;  // of a sweep whose trials are being checked
   http::Response submit(const http::Request& request);
+  http::Response check_on(const std::shared_ptr<Admission>& admission);
+  http::Response store(const Admission& admission);
   http::Response list(const http::Request& request);
   http::Response show(SweepId id);
   http::Response best(SweepId id);

@@ -65,8 +65,7 @@ struct SweepRecord {
   std::string folder{}, run_dir{};             // run_dir: has its runs' folders
   std::int64_t submitted_ms = 0, ended_ms = 0;
   std::int64_t uid = 0;
-  std::optional<std::int64_t>
-      not_forecast{};  // if any, in the first answer to its submission: RunForecasts::check_trials()
+  std::optional<std::int64_t> not_forecast{};  // if any, in the first answer to its submission: TrialsCheck::result()
 };
 constexpr auto json_members(const SweepRecord*) {
   using base::json_member;

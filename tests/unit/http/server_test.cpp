@@ -6,6 +6,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
+#include <functional>
 #include <stdexcept>
 
 #include "http/client.h"
@@ -101,6 +102,40 @@ TEST_CASE("what the handler throws becomes a response 500 with the reason, and t
   client.send("GET /error HTTP/1.1\r\nHost: x\r\n\r\n");
   CHECK(test::has(client.read_all(), "Connection: close"));
   CHECK(ask(server.endpoint(), "GET", "/").status == 200);
+}
+
+TEST_CASE("while a handler answers in parts others are answered, and what it throws then becomes a response 500") {
+  bool is_asked = false;  // on the loop's thread
+  std::function<http::Response()> until_asked = [&]() -> http::Response {
+    if (is_asked) return {.body = "after the other"};
+    return {.later = until_asked};
+  };
+  RunningServer server([&](const http::Request& request) -> http::Response {
+    if (request.path == "/parts") return until_asked();
+    if (request.path == "/throws") return {.later = []() -> http::Response { throw std::runtime_error("in part 2"); }};
+    is_asked = true;
+    return {.body = "other"};
+  });
+  RawClient waiting(server.endpoint());
+  waiting.send("GET /parts HTTP/1.1\r\nHost: x\r\n\r\nGET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  CHECK(ask(server.endpoint(), "GET", "/other").body == "other");
+  const auto all = waiting.read_all();
+  CHECK(test::has(all, "after the other"));
+  CHECK(all.ends_with("other"));
+  CHECK(ask(server.endpoint(), "GET", "/throws").status == 500);
+}
+
+TEST_CASE("a server that is closed does not go on with an answer in parts, and one that takes too long is cut off") {
+  std::function<http::Response()> without_end = [&]() -> http::Response { return {.later = without_end}; };
+  http::ServerOptions options;
+  options.limits.answer = std::chrono::milliseconds(50);
+  RunningServer server([&](const http::Request&) { return without_end(); }, options);
+  CHECK(!http::request(server.endpoint(), "GET", "/", {}, test::kPatience));
+  RunningServer closed([&](const http::Request&) { return without_end(); });
+  RawClient client(closed.endpoint());
+  client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  closed.on_loop([](http::Server& s) { s.close(); });
+  CHECK(client.is_closed_within(test::kPatience));
 }
 
 TEST_CASE("pipelined requests are answered in their order") {

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <set>
 
+#include "jobs/queue/trials_check.h"
 #include "jobs/sweeps/loaded_sweep.h"
 #include "support/queue_routes.h"
 
@@ -23,13 +24,15 @@ const std::string kNoGpuForGraph = "step.lane: graph needs a GPU, and none is fo
 std::string sweep_of(const std::string& parameters) { return "name: tried\nconfig: run.yaml\n" + parameters; }
 
 struct Routes : QueueRoutes {
+  json submission(const std::string& run_file, const std::string& parameters, std::int64_t memory_bytes = 0) {
+    return {{"sweep", sweep_of(parameters)},
+            {"run_file", run_file},
+            {"folder", folder.path()},
+            {"runs_dir", folder / "runs"},
+            {"memory_bytes", memory_bytes}};
+  }
   http::Response submit(const std::string& run_file, const std::string& parameters, std::int64_t memory_bytes = 0) {
-    return ask("POST", "/v1/sweeps",
-               {{"sweep", sweep_of(parameters)},
-                {"run_file", run_file},
-                {"folder", folder.path()},
-                {"runs_dir", folder / "runs"},
-                {"memory_bytes", memory_bytes}});
+    return ask("POST", "/v1/sweeps", submission(run_file, parameters, memory_bytes));
   }
   base::Expected<std::int64_t> check(const std::string& parameters, const jobs::ForecastLimits& limits = {},
                                      const std::string& run_file = kRunFile) {
@@ -38,7 +41,9 @@ struct Routes : QueueRoutes {
     submission.run_file = run_file;
     submission.folder = folder.path();
     submission.runs_dir = folder / "runs";
-    return queue.forecasts().check_trials(submission, limits);
+    jobs::TrialsCheck trials(submission, queue.forecasts().observer(), limits);
+    while (!trials.is_done()) trials.advance();
+    return trials.result();
   }
   void accept(const std::string& run_file, const std::string& parameters, std::int64_t memory_bytes = 0) {
     const auto response = submit(run_file, parameters, memory_bytes);
@@ -154,6 +159,35 @@ TEST_CASE("of how many configurations there is no forecast is counted, and GPUs 
   const auto response = routes.submit(kRunFile, parameters);
   CHECK(json::parse(response.body).at("not_forecast").is_null());
   CHECK(json::parse(routes.ask("GET", "/v1/sweeps/1").body).at("sweep").at("not_forecast").is_null());
+}
+
+TEST_CASE("between two forecasts of a sweep others are answered, and nothing of it is queued before the last one") {
+  Routes routes;
+  const std::string sizes = "parameters: {host.hidden: [[8], [16], [32]], epochs: [2, 3]}\n";
+  auto response = routes.first_part("POST", "/v1/sweeps", routes.submission(kRunFile, sizes));
+  int others = 0;
+  for (; response.later; response = response.later(), ++others) {
+    const auto other = routes.ask("GET", "/v1/jobs");
+    CHECK(other.status == 200);
+    CHECK(json::parse(other.body).at("jobs").empty());
+  }
+  CHECK(others == 5);
+  CHECK(response.status == 201);
+  CHECK(routes.store.list({}).size() == 6);
+}
+
+TEST_CASE("of two that submit a sweep with the same token at a time both have the one sweep") {
+  Routes routes;
+  json body = routes.submission(kRunFile, "parameters: {host.hidden: [[8], [16]]}\n");
+  body["token"] = "once";
+  const auto first = routes.first_part("POST", "/v1/sweeps", body);
+  REQUIRE(first.later);
+  const auto second = routes.ask("POST", "/v1/sweeps", body);
+  const auto last = first.later();
+  REQUIRE_FALSE(last.later);
+  CHECK(last.status == 201);
+  CHECK(last.body == second.body);
+  CHECK(routes.store.list({}).size() == 2);
 }
 
 TEST_CASE("where reading data takes too long, those that were not read are counted, and their GPUs looked at") {
