@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "jobs/job/run_folder.h"
+
 namespace esper::jobs {
 namespace {
 
@@ -27,7 +29,7 @@ std::optional<Submission> with_seed(const Submission& submission, std::uint64_t 
   one.config = *config;
   one.seeds.clear();
   one.name += fmt::format("-seed-{}", seed);
-  if (!one.run_dir.empty()) one.run_dir += fmt::format("-seed-{}", seed);
+  if (!one.run_dir.empty()) one.run_dir = fmt::format("{}-seed-{}", one_form(one.run_dir), seed);
   if (!one.token.empty()) one.token += fmt::format("/{}", seed);
   return one;
 }

@@ -10,6 +10,7 @@
 #include "base/names.h"
 #include "jobs/job/job_states.h"
 #include "jobs/job/repeat.h"
+#include "jobs/job/run_folder.h"
 #include "jobs/store/dependencies.h"
 #include "jobs/store/missing_row.h"
 #include "jobs/store/run_folders.h"

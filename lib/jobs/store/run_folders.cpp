@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
+#include "jobs/job/run_folder.h"
 
 namespace esper::jobs {
 namespace {
@@ -10,12 +10,6 @@ namespace {
 constexpr const char* kNotEnded = "state NOT IN ('succeeded', 'failed', 'cancelled', 'diverged')";
 
 }  // namespace
-
-std::string one_form(const std::string& run_dir) {
-  std::string path = std::filesystem::path(run_dir).lexically_normal();
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
 
 std::string why_not_there(Database& database, const std::string& run_dir) {
   if (run_dir.empty()) return "";

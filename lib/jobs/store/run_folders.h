@@ -9,9 +9,6 @@
 
 namespace esper::jobs {
 
-// "r/" and "r/./" are "r", so that a folder is one text.
-std::string one_form(const std::string& run_dir);
-
 // Why a new job cannot train there: a job that has not ended does, and each would continue the other's run. Empty: it
 // can.
 std::string why_not_there(Database& database, const std::string& run_dir);

@@ -22,6 +22,13 @@ TEST_CASE("a repeated submission has the seed in its run file and in its names")
   CHECK(with_seed({.config = "seed: 1"}, 2)->config == "seed: 2");
 }
 
+TEST_CASE("each seed's run folder lies beside the one that was named, however that is written") {
+  for (const char* run_dir : {"/runs/a", "/runs/a/", "/runs/a/.", "/runs/b/../a//"}) {
+    CAPTURE(run_dir);
+    CHECK(with_seed({.config = "seed: 1", .run_dir = run_dir}, 2)->run_dir == "/runs/a-seed-2");
+  }
+}
+
 TEST_CASE("a run file whose seed has no line of its own, or more than one, is not repeated") {
   for (const char* config : {"epochs: 3\n", "data:\n  seed: 4\n", "{seed: 1}", "seed: 1\nname: \"\nseed: 2\"\n"})
     CHECK_FALSE(with_seed({.config = config}, 2));
