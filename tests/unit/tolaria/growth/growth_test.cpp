@@ -1,5 +1,6 @@
 #include "tolaria/growth/growth.h"
 
+#include <algorithm>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <csignal>
@@ -149,12 +150,13 @@ TEST_CASE("the best epoch is one whose end left the network that was validated")
   CHECK(best.at(3) == 1);  // its alpha rose
   CHECK(best.at(4) == 1);  // it is gone
   const auto& [epoch, figures] = *it.progress.best;
-  for (const auto& entry : tolaria::list_checkpoints(it.files, kCheckpoints)) {
-    if (entry.name() != tolaria::best_checkpoint(it.files, kCheckpoints, kJournal)) continue;
-    CHECK(entry.epoch == epoch);
-    SmallRun saved(config, quiet(), *tolaria::read_checkpoint(it.files, entry.path));
-    CHECK(saved.measure().running.loss == figures.loss);
-  }
+  const auto entries = tolaria::list_checkpoints(it.files, kCheckpoints);
+  const auto name = tolaria::best_checkpoint(it.files, kCheckpoints, kJournal);
+  const auto entry = std::ranges::find(entries, name, &tolaria::CheckpointEntry::name);
+  REQUIRE(entry != entries.end());
+  CHECK(entry->epoch == epoch);
+  SmallRun saved(config, quiet(), *tolaria::read_checkpoint(it.files, entry->path));
+  CHECK(saved.measure().running.loss == figures.loss);
 }
 
 TEST_CASE("what the policy's service measures goes out with the epoch, and a rejected command is observed no further") {
