@@ -203,8 +203,8 @@ double publish_checked(const Scratch& scratch, const ImportRequest& request) {
         ExitCode::kConfig,
         fmt::format(
             "the imported program does not match the model: outputs differ by {:.2g} of the largest; does the model "
-            "draw random numbers in evaluation, change with its inputs, or use x.shape[0] in an if, a .chunk() or a "
-            ".split()?",
+            "draw random numbers in evaluation, change with the inputs that it had before, or use x.shape[0] in an if, "
+            "a .chunk() or a .split()?",
             difference));
   }
   std::optional<storage::MovedAway> old;
