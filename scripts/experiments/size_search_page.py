@@ -34,6 +34,8 @@ CAVEATS = """- Four sizes on one axis. A search with more sizes needs more time;
 - The search gets sizes that suit the task: they were chosen knowing what grows. Some are the very modules that the policy may grow.
 - The third row is no rival: it takes four times the time.
 - {seeds} seeds and more: "not shown" is not "equal".
+- The figures are those of the commit named with them. In later versions gate G2 counts the gradient of fossils as the host's. A new call may grow other
+  modules.
 """
 
 
