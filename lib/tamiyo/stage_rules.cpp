@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "base/quantity.h"
 
@@ -16,8 +15,6 @@ using leyline::SeedState;
 using leyline::Stage;
 
 namespace {
-
-constexpr char kUpperWorth[] = "upper end of worth in loss";
 
 // One condition of a step: met, or what is missing.
 class Conditions {
@@ -98,27 +95,33 @@ double noise_of(const SeedState& seed, Changes changes) {
   return change != nullptr && change->points_error ? base::half_width_95(*change->points_error) : 0;
 }
 
-// What the gates that are ahead of the seed ask of its worth; the hardest first, since mostly it decides.
-std::vector<Conditions> worth_ahead(const SeedState& seed, const config::GateConfig& gates) {
-  const auto& worth = seed.figures.worth;
-  std::vector<Conditions> ahead(1);
-  ahead.back().worth_complete(worth);
-  ahead.back().worth_shown(worth, gates, gates.min_worth_points);
-  if (seed.stage <= Stage::kShadowing) {
-    ahead.emplace_back().worth_shown(worth, gates, -gates.max_shadow_drop_points);
+// What the gate at the end of that stage asks of a seed's worth.
+void ask_worth(Conditions& conditions, Stage stage, const leyline::SeedWorth& worth, const config::GateConfig& gates) {
+  switch (stage) {
+    case Stage::kTraining:
+      return conditions.at_least("upper end of worth in loss", bounds_of(worth).loss_upper, gates.min_worth_loss);
+    case Stage::kShadowing:
+      return conditions.worth_shown(worth, gates, -gates.max_shadow_drop_points);
+    case Stage::kProbationary:
+      conditions.worth_complete(worth);
+      return conditions.worth_shown(worth, gates, gates.min_worth_points);
+    default:
+      return;
   }
-  if (seed.stage <= Stage::kTraining) {
-    ahead.emplace_back().at_least(kUpperWorth, bounds_of(worth).loss_upper, gates.min_worth_loss);
-  }
-  return ahead;
 }
 
 // That a gate ahead can never pass; empty while all may. Call when no later epoch will be compared.
 std::string hopeless_worth(const SeedState& seed, const config::GateConfig& gates) {
-  if (seed.figures.worth.horizon == 0) return "it has no control, so that its worth cannot be shown";
-  for (const auto& gate : worth_ahead(seed, gates)) {
-    if (gate.missing().empty()) continue;
-    return "nothing more is compared with its control, and what was did not show its worth: it lacks " + gate.missing();
+  const auto& worth = seed.figures.worth;
+  if (worth.horizon == 0) return "it has no control, so that its worth cannot be shown";
+  // The hardest first, since mostly it decides.
+  for (const auto stage : {Stage::kProbationary, Stage::kShadowing, Stage::kTraining}) {
+    if (stage < seed.stage) break;
+    Conditions conditions;
+    ask_worth(conditions, stage, worth, gates);
+    if (conditions.missing().empty()) continue;
+    return "nothing more is compared with its control, and what was did not show its worth: it lacks " +
+           conditions.missing();
   }
   return {};
 }
@@ -160,7 +163,6 @@ std::optional<double> judged_points(const SeedState& seed) {
 NextStep next_step(const SeedState& seed, const Rules& rules) {
   const auto& gates = rules.gates;
   const bool control = gates.evidence == Evidence::kControl, ablation = gates.evidence == Evidence::kAblation;
-  const auto bounds = bounds_of(seed.figures.worth);
   Conditions conditions;
   switch (seed.stage) {
     case Stage::kGerminated:
@@ -172,7 +174,7 @@ NextStep next_step(const SeedState& seed, const Rules& rules) {
                             gates.min_improvement_points);
       }
       conditions.at_least("gradient ratio", finite(seed.figures.gradient_ratio), gates.min_gradient_ratio);
-      if (control) conditions.at_least(kUpperWorth, bounds.loss_upper, gates.min_worth_loss);
+      if (control) ask_worth(conditions, seed.stage, seed.figures.worth, gates);
       return conditions.step(SeedOperation::kStartGrafting);
     case Stage::kBlending:
       conditions.at_least("epochs in blending", seed.stage_epochs, gates.min_blending_epochs);
@@ -183,7 +185,7 @@ NextStep next_step(const SeedState& seed, const Rules& rules) {
       if (ablation) {
         conditions.at_least("points at full alpha", finite(seed.figures.shadow_points), -gates.max_shadow_drop_points);
       }
-      if (control) conditions.worth_shown(seed.figures.worth, gates, -gates.max_shadow_drop_points);
+      if (control) ask_worth(conditions, seed.stage, seed.figures.worth, gates);
       return conditions.step(SeedOperation::kEvaluate);
     case Stage::kProbationary:
       conditions.at_least("epochs in probation", seed.stage_epochs, gates.min_probation_epochs);
@@ -191,10 +193,7 @@ NextStep next_step(const SeedState& seed, const Rules& rules) {
         conditions.at_least("contribution points", finite(seed.figures.contribution_points),
                             std::max(gates.min_contribution_points, rules.heuristic.min_fossilize_points));
       }
-      if (control) {
-        conditions.worth_complete(seed.figures.worth);
-        conditions.worth_shown(seed.figures.worth, gates, gates.min_worth_points);
-      }
+      if (control) ask_worth(conditions, seed.stage, seed.figures.worth, gates);
       return conditions.step(SeedOperation::kFossilize);
     default:
       return {std::nullopt, "no action in this stage"};
