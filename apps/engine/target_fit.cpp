@@ -42,8 +42,7 @@ std::string misfit_of_targets(const config::RunConfig& config, const data::Datas
   if (targets == *outputs || (count == data::elements_of(*outputs) && (numbers || count == 1))) return "";
   return fmt::format(
       "the data have {}, and the network's outputs are for {}; name other targets, or import a network for these "
-      "(esper "
-      "import, host.path)",
+      "(esper import, host.path)",
       text_of(targets, numbers), text_of(*outputs, numbers));
 }
 
