@@ -112,10 +112,10 @@ class LabelledImages {
     return parts;
   }
 
-  // Its targets are the columns that data.labels has them in, where that file is still there.
+  // Where the run file names no target, it is the column that data.labels has it in, if that file is still there.
   ImageList list_alone(const fs::path& file) {
     std::error_code ignored;
-    if (fs::exists(config_.labels, ignored)) {
+    if (config_.columns.target.empty() && fs::exists(config_.labels, ignored)) {
       const auto bytes = read_bytes(config_.labels, options_);
       target_ = table_header({config_.labels, text_of(bytes)}).back();
     }

@@ -67,8 +67,15 @@ TEST_CASE("labels: the target is the last column of the training part's file, wh
   data.config.test_path = data.folder() / "more.csv";
   const auto like = preprocessing_of(data.config, Task::kRegression, splits);
   CHECK(torch::equal(load_other(data.config, like).targets, sizes));
-  write_file(data.folder() / "more.csv", "file,weight\n2.png,50\n");
-  data.config.test_path.clear();
+  data.config.columns.target = {"size"};
+  write_file(data.config.labels, "");
+  CHECK(torch::equal(load_other(data.config, like).targets, sizes));
+}
+
+TEST_CASE("labels: a file that lacks the column that is the target of the training part's is named") {
+  Labelled data("file,size\n0.png,1\n1.png,2\n2.png,3\n3.png,4\n");
+  data.config.validation_path = data.folder() / "more.csv";
+  write_file(data.config.validation_path, "file,weight\n2.png,50\n");
   CHECK_THAT(data.complaint(Task::kRegression), ContainsSubstring("more.csv: line 1: has no column \"size\""));
 }
 
