@@ -65,6 +65,7 @@ ExportedHost host_of(const json& document) {
   host.example = document.at("input").value("example", "");
   host.takes_tokens = document.at("input").at("dtype").get<std::string>() == "int64";
   host.output = sizes_of(document.at("output"));
+  if (host.output.empty()) throw std::out_of_range("its outputs have no dimension besides the batch's");
   host.parameters = document.at("parameters").get<std::vector<std::string>>();
   host.frozen = document.at("frozen").get<std::vector<std::string>>();
   for (const json& site : document.at("sites")) host.sites.push_back(site_of(site));

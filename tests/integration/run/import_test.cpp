@@ -203,6 +203,11 @@ class InPieces(Layers):  # in training alone
         return torch.cat([piece - piece.mean(0) for piece in h.chunk(max(1, h.shape[0] // 8))])
 
 
+class OneNumber(Layers):
+    def forward(self, x):
+        return super().forward(x)[:, 0]
+
+
 class Distances(Layers):  # another kernel for more than 25 samples
     def middle(self, h):
         return h + torch.cdist(h, self.queue)[:, :1]
@@ -431,6 +436,7 @@ TEST_CASE("what an import refuses is named, and nothing is left behind") {
   import.refused("Half", ".float()");
   import.refused("Noisy", "outputs differ");
   import.refused("Leaves", "ended Python");
+  import.refused("OneNumber", "output has no dimension besides the batch's; let it return one number as [batch, 1]");
   import.refused("Net", "NAME=VALUE", {"--arg", "num_classes"});
   import.refused("Net", "num_klasses", {"--arg", "num_klasses=3"});
   import.refused("Net", "only safetensors", {"--weights", "net.pt"});

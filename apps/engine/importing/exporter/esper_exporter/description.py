@@ -186,6 +186,8 @@ def describe(model, train, evaluate, tensors, options):
     if sizes[0] is None or sizes[0] != sizes[1]:
         raise Refusal("the model's output is no float32 tensor whose first dimension is the batch, of one shape in "
                       "training and evaluation")
+    if not sizes[0]:
+        raise Refusal("the model's output has no dimension besides the batch's; let it return one number as [batch, 1]")
     text = ""
     if options.license:
         with open(options.license, encoding="utf-8") as file:
