@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tolaria/state/reaction_record.h"
 #include "tolaria/state/rollback_figures.h"
-#include "tolaria/state/safety_record.h"
 
 namespace esper::tolaria {
 

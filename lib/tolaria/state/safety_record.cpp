@@ -4,26 +4,15 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <string>
 #include <tuple>
 
 #include "base/text/json_struct.h"
-#include "history/growth/growth_record.h"
-#include "storage/journal/journal.h"
 
 namespace esper::tolaria {
 
 constexpr auto json_members(const FromStep*) {
   using base::json_member;
   return std::tuple{json_member("step", &FromStep::step), json_member("value", &FromStep::value)};
-}
-
-constexpr auto json_members(const ReactionRecord*) {
-  using base::json_member;
-  using R = ReactionRecord;
-  return std::tuple{json_member("number", &R::number), json_member("reaction", &R::reaction),
-                    json_member("step", &R::step), json_member("value", &R::value),
-                    json_member("in_a_row", &R::in_a_row)};
 }
 
 constexpr auto json_members(const SafetyRecord*) {
@@ -51,20 +40,14 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMostEntries = 10'000;
-constexpr double kMostParts = 1 << 20;
-constexpr std::int64_t kMostCount = 1'000'000'000'000'000;  // of steps and of reactions
-constexpr double kLeastRate = 1e-300;                       // a rate that was cut again and again stays above 0
-
-bool is_in(double value, double least, double most) { return value >= least && value <= most; }
 
 std::int64_t count_before(const std::vector<FromStep>& entries, std::int64_t step) {
   return std::ranges::count_if(entries, [&](const FromStep& entry) { return entry.step < step; });
 }
 
-bool are_sound(const std::vector<FromStep>& entries, double least, double most) {
-  return entries.size() <= kMostEntries && std::ranges::all_of(entries, [&](const FromStep& entry) {
-           return entry.step >= 0 && is_in(entry.value, least, most);
-         });
+bool are_sound(const std::vector<FromStep>& entries, bool (&is_value)(double)) {
+  return entries.size() <= kMostEntries &&
+         std::ranges::all_of(entries, [&](const FromStep& entry) { return entry.step >= 0 && is_value(entry.value); });
 }
 
 // Epochs that ended well between two searches are in no journal: the record says how many were in a row.
@@ -90,19 +73,9 @@ bool is_sound(const SafetyRecord& record) {
   return record.reactions >= 0 && record.reactions <= kMostCount && record.searches >= 0 && record.search_until >= 0 &&
          record.failed_epochs >= 0 && record.suspect_epochs >= 0 && record.good_step >= 0 &&
          are_sound(record.skipped_steps) && are_sound(record.compared_steps) && are_sound(record.failed_steps) &&
-         are_sound(record.rate_cuts, kLeastRate, 1) && are_sound(record.splits, 1, kMostParts) &&
-         is_in(record.rate, kLeastRate, 1) && is_in(record.parts, 1, kMostParts) &&
-         record.losses.size() <= kMostEntries &&
+         are_sound(record.rate_cuts, is_rate) && are_sound(record.splits, is_parts) && is_rate(record.rate) &&
+         is_parts(record.parts) && record.losses.size() <= kMostEntries &&
          std::ranges::all_of(record.losses, [](double loss) { return std::isfinite(loss); });
-}
-
-bool is_sound(const ReactionRecord& record) {
-  using R = Reaction;
-  const bool is_known = record.reaction != R::kStop && record.number > 0 && record.number <= kMostCount &&
-                        record.step >= 0 && record.in_a_row >= 0;
-  if (record.reaction == R::kLowerRate) return is_known && is_in(record.value, kLeastRate, 1);
-  if (record.reaction == R::kSearch) return is_known && is_in(record.value, 1, static_cast<double>(kMostCount));
-  return is_known && (record.reaction != R::kSplitBatches || is_in(record.value, 1, kMostParts));
 }
 
 }  // namespace
@@ -196,33 +169,6 @@ SafetyRecord safety_record_from_json(const json& saved) {
   if (!record) throw std::out_of_range(record.error());
   if (!is_sound(*record)) throw std::out_of_range("safety: numbers that no run has");
   return *record;
-}
-
-std::string reaction_json(const ReactionRecord& reaction) {
-  json record = base::to_json(reaction);
-  record["what"] = "reaction";
-  return base::json_line(record);
-}
-
-std::string reactions_over_json() { return base::json_line({{"what", "reaction"}, {"reaction", "over"}}); }
-
-std::vector<ReactionRecord> read_reactions(base::FileSystem& files, const std::string& journal_path,
-                                           std::int64_t step) {
-  std::vector<ReactionRecord> reactions;
-  const auto begins = [&](std::string_view text) {
-    const auto segment = history::read_segment(text);
-    return segment && segment->place.step <= step;
-  };
-  storage::scan_journal_from(files, journal_path, begins, [&](std::string_view text) {
-    if (text.find(R"("reaction")") == std::string_view::npos) return;
-    json record = json::parse(text, nullptr, false);
-    if (!record.is_object() || record.value("what", json()) != "reaction") return;
-    record.erase("what");
-    if (record.value("reaction", json()) == "over") reactions.clear();
-    const auto reaction = base::from_json<ReactionRecord>(record);
-    if (reaction && is_sound(*reaction)) reactions.push_back(*reaction);
-  });
-  return reactions;
 }
 
 }  // namespace esper::tolaria
