@@ -16,11 +16,11 @@ namespace esper::tolaria {
 
 class Reactions {
  public:
-  // Borrows all of it.
-  Reactions(const RunFacts& facts, const step::StepSettings& settings, RunProgress& progress, GoodState& good_state,
-            Saver& saver, Outbox& outbox, Emergency& emergency)
-      : facts_(facts),
-        settings_(settings),
+  // Borrows all of it, and of the evaluation what it refers to.
+  Reactions(const Evaluation& evaluation, RunProgress& progress, GoodState& good_state, Saver& saver, Outbox& outbox,
+            Emergency& emergency)
+      : facts_(evaluation.facts),
+        settings_(evaluation.model.settings),
         progress_(progress),
         good_state_(good_state),
         saver_(saver),

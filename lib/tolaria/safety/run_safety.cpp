@@ -44,7 +44,7 @@ RunSafety::RunSafety(const Evaluation& evaluation, RunProgress& progress, Saver&
       good_state_(evaluation, progress, outbox, emergency_,
                   evaluation.facts.config.safety.may_react() ? GoodState::TakesSnapshots::kAlways
                                                              : GoodState::TakesSnapshots::kWhileSeedsGrow),
-      reactions_(evaluation.facts, evaluation.model.settings, progress, good_state_, saver, outbox, emergency_),
+      reactions_(evaluation, progress, good_state_, saver, outbox, emergency_),
       budgets_(evaluation.facts.config.safety.budget, outbox),
       conservative_mode_(outbox, emergency_) {}
 

@@ -24,7 +24,7 @@ struct ReactingRun {
   SmallRun it;
   Emergency emergency{it.facts.config.safety.emergency, it.facts.clock, it.outbox};
   GoodState good_state{it.evaluation, it.progress, it.outbox, emergency, GoodState::TakesSnapshots::kAlways};
-  Reactions reactions{it.facts, it.model->settings, it.progress, good_state, it.saver, it.outbox, emergency};
+  Reactions reactions{it.evaluation, it.progress, good_state, it.saver, it.outbox, emergency};
 };
 
 }  // namespace
