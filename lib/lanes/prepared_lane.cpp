@@ -43,7 +43,7 @@ base::Expected<program::CachedPackage> package_of(const program::SymbolicProgram
 
 // A runner of its own, run until nothing is left to try. Its steps are counted as in a run, so that the same
 // comparisons are made.
-PreparedLane settled_runner(Model& model, Batch example, torch::Device device, program::CompileService* compile_service,
+PreparedLane settled_runner(Model& model, Batch example, program::CompileService* compile_service,
                             config::StepConfig config) {
   constexpr std::int64_t kLongRun = 1'000'000'000;
   constexpr std::chrono::seconds kLongest{300};
@@ -52,8 +52,8 @@ PreparedLane settled_runner(Model& model, Batch example, torch::Device device, p
   RunnerServices services;
   services.compile_service = compile_service;
   services.emit = [](auto) {};
-  auto runner = std::make_shared<StepRunner>(model, config, device, std::move(services));
-  const StepSnapshot start(model, device);
+  auto runner = std::make_shared<StepRunner>(model, config, model.state.device, std::move(services));
+  const StepSnapshot start(model, model.state.device);
   const auto begin = std::chrono::steady_clock::now();
   std::int64_t number = 0;
   do {
@@ -98,15 +98,15 @@ base::Expected<Source> source_of(const LaneKind& kind, Model& model, Batch examp
   return source;
 }
 
-PreparedLane prepare(Model& model, LaneId id, Batch example, torch::Device device, const LaneServices& services,
+PreparedLane prepare(Model& model, LaneId id, Batch example, const LaneServices& services,
                      const config::StepConfig& config) {
-  if (id == LaneId::kAuto) return settled_runner(model, example, device, services.compile_service, config);
+  if (id == LaneId::kAuto) return settled_runner(model, example, services.compile_service, config);
   const LaneKind& kind = *find_kind(services.kinds, id);
-  if (!kind.available(device)) return refused(id, std::string(kind.needs));
+  if (!kind.available(model.state.device)) return refused(id, std::string(kind.needs));
   const auto source = source_of(kind, model, example, services, config);
   if (!source) return refused(id, source.error());
   GraphCapture capture("step", config.graph.warmup_batches, services.emit);
-  auto made = make_lane(kind, source->program, model, example, {device, capture});
+  auto made = make_lane(kind, source->program, model, example, {model.state.device, capture});
   if (!made) return refused(id, made.error().reason);
   if (capture.figures().failures > 0) return refused(id, "its program cannot be captured as a CUDA graph");
   auto lane = std::make_shared<Lane>(std::move(*made));
@@ -115,9 +115,8 @@ PreparedLane prepare(Model& model, LaneId id, Batch example, torch::Device devic
 
 }  // namespace
 
-PreparedLane prepare_lane(Model& model, LaneId lane, Batch example, torch::Device device,
-                          program::CompileService* compile_service, const config::StepConfig& config,
-                          const std::function<void(leyline::TelemetryEvent)>& emit) {
+PreparedLane prepare_lane(Model& model, LaneId lane, Batch example, program::CompileService* compile_service,
+                          const config::StepConfig& config, const std::function<void(leyline::TelemetryEvent)>& emit) {
   const auto begin = std::chrono::steady_clock::now();
   LaneServices services;
   services.compile_service = compile_service;
@@ -126,7 +125,7 @@ PreparedLane prepare_lane(Model& model, LaneId lane, Batch example, torch::Devic
   };
   PreparedLane prepared;
   try {
-    prepared = prepare(model, lane, example, device, services, config);
+    prepared = prepare(model, lane, example, services, config);
   } catch (const std::exception& error) {
     prepared = refused(lane, describe(error));
   }

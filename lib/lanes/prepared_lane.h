@@ -27,7 +27,7 @@ struct PreparedLane {
 // settings of lane auto, as in a run; its `lane` is ignored. emit: receives tolaria.compile_waiting, as from
 // wait_for_program().
 PreparedLane prepare_lane(
-    step::Model& model, config::Lane lane, std::span<const step::Microbatch> example, torch::Device device,
+    step::Model& model, config::Lane lane, std::span<const step::Microbatch> example,
     program::CompileService* compile_service, const config::StepConfig& config = {},
     const std::function<void(leyline::TelemetryEvent)>& emit = [](auto) {});
 

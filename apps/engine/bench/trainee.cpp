@@ -53,8 +53,8 @@ Trainee lane_trainee(const Workload& workload, config::Lane lane, std::unique_pt
   }
   const auto state = std::make_shared<LaneState>();
   state->model = std::move(model);
-  state->lane = lanes::prepare_lane(*state->model, lane, steps.front(), workload.setup.device,
-                                    workload.setup.compile_service.get(), workload.setup.config.step, show_waiting);
+  state->lane = lanes::prepare_lane(*state->model, lane, steps.front(), workload.setup.compile_service.get(),
+                                    workload.setup.config.step, show_waiting);
   Trainee trainee;
   trainee.name = base::name_of(lane);
   trainee.warmup_ms = state->lane.warmup_ms;

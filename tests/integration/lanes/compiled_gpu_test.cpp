@@ -85,8 +85,8 @@ void check_steps(LaneCase c, torch::Device device, program::CompileService& serv
   device::seed_all(1);
   auto b = make_model(c, device);
   const auto example = batches_on(device, c, 1, 3);
-  const auto eager = lanes::prepare_lane(*a, Lane::kEager, example, device, nullptr);
-  const auto compiled = lanes::prepare_lane(*b, Lane::kCompiled, example, device, &service);
+  const auto eager = lanes::prepare_lane(*a, Lane::kEager, example, nullptr);
+  const auto compiled = lanes::prepare_lane(*b, Lane::kCompiled, example, &service);
   CAPTURE(c.name, compiled.refusal, compiled.warmup_ms);
   REQUIRE(compiled.step);
   for (std::uint64_t step = 0; step < 10; ++step) {
@@ -139,7 +139,7 @@ TEST_CASE("on a card a compiled step draws other random numbers at each run, as 
   c.config.training.optimizer.lr = 0;
   auto model = make_model(c, gpu);
   const auto batches = batches_on(gpu, c, 1, 3);
-  const auto compiled = lanes::prepare_lane(*model, Lane::kCompiled, batches, gpu, service.get());
+  const auto compiled = lanes::prepare_lane(*model, Lane::kCompiled, batches, service.get());
   CAPTURE(compiled.refusal);
   REQUIRE(compiled.step);
   const auto figures = [&] { return figures_of_a_step(*model, compiled, batches); };
@@ -205,7 +205,7 @@ TEST_CASE("on a card a compiled step of a text network has the same bits each ti
   c.config.host.dropout = 0;
   const auto model = make_model(c, gpu);
   const auto batches = batches_on(gpu, c, 1, 3);
-  const auto compiled = lanes::prepare_lane(*model, Lane::kCompiled, batches, gpu, service.get());
+  const auto compiled = lanes::prepare_lane(*model, Lane::kCompiled, batches, service.get());
   CAPTURE(compiled.refusal);
   REQUIRE(compiled.step);
   const lanes::StepSnapshot start(*model, gpu);

@@ -62,8 +62,8 @@ TEST_CASE("a compiled step of several threads has the same bits each time") {
   const LaneCase c = text();
   const auto model = make_model(c);
   const auto batch = make_batches(c, 1);
-  const auto lane = lanes::prepare_lane(*model, config::Lane::kCompiled, batch, torch::kCPU, compile_service.get(),
-                                        c.config.step, [](const auto&) {});
+  const auto lane = lanes::prepare_lane(*model, config::Lane::kCompiled, batch, compile_service.get(), c.config.step,
+                                        [](const auto&) {});
   INFO(lane.refusal);
   REQUIRE(lane.step);
   const lanes::StepSnapshot start(*model, torch::kCPU);

@@ -78,8 +78,7 @@ struct Trained {
   lanes::PreparedLane lane;
 
   explicit Trained(Lane kind)
-      : lane(lanes::prepare_lane(*model, kind, make_batches(with_dropout(), 1), torch::kCPU,
-                                 &persistent_compile_service())) {
+      : lane(lanes::prepare_lane(*model, kind, make_batches(with_dropout(), 1), &persistent_compile_service())) {
     INFO(lane.refusal);
     REQUIRE(lane.refusal.empty());
   }

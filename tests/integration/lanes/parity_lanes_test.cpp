@@ -88,8 +88,7 @@ std::vector<ParityCase> parity_cases() {
 struct Lanes {
   Lanes(const ParityCase& c, Lane kind)
       : model(c.seeds > 0 ? grown_model(c.lane, c.seeds) : make_model(c.lane)),
-        lane(lanes::prepare_lane(*model, kind, make_batches(c.lane, c.accumulation), torch::kCPU,
-                                 &persistent_compile_service())) {
+        lane(lanes::prepare_lane(*model, kind, make_batches(c.lane, c.accumulation), &persistent_compile_service())) {
     INFO(c.lane.name << ": " << lane.refusal);
     REQUIRE(lane.refusal.empty());
   }

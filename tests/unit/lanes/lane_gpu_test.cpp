@@ -126,8 +126,8 @@ TEST_CASE("on a card replay and graph do what eager does, on every network and i
         device::seed_all(1);
         auto b = make_model(c, gpu);
         const auto example = batches_on(gpu, c, accumulation);
-        const auto eager = lanes::prepare_lane(*a, Lane::kEager, example, gpu, nullptr);
-        const auto fast = lanes::prepare_lane(*b, lane, example, gpu, nullptr);
+        const auto eager = lanes::prepare_lane(*a, Lane::kEager, example, nullptr);
+        const auto fast = lanes::prepare_lane(*b, lane, example, nullptr);
         CAPTURE(c.name, accumulation, base::name_of(lane), fast.refusal);
         REQUIRE(fast.step);
         for (std::uint64_t step = 0; step < 10; ++step) {
@@ -152,7 +152,7 @@ TEST_CASE("on a card no lane's step waits for the card") {
     for (const Lane lane : {Lane::kEager, Lane::kReplay, Lane::kGraph}) {
       auto model = make_model(c, gpu);
       const auto batches = batches_on(gpu, c, 2);
-      const auto prepared = lanes::prepare_lane(*model, lane, batches, gpu, nullptr);
+      const auto prepared = lanes::prepare_lane(*model, lane, batches, nullptr);
       CAPTURE(c.name, base::name_of(lane), prepared.refusal);
       REQUIRE(prepared.step);
       prepared.step(batches);
@@ -198,7 +198,7 @@ TEST_CASE("on a card a graph draws other random numbers at each replay, and the 
   c.config.training.optimizer.lr = 0;
   auto model = make_model(c, gpu);
   const auto batches = batches_on(gpu, c, 1);
-  const auto graph = lanes::prepare_lane(*model, Lane::kGraph, batches, gpu, nullptr);
+  const auto graph = lanes::prepare_lane(*model, Lane::kGraph, batches, nullptr);
   CAPTURE(graph.refusal);
   REQUIRE(graph.step);
   const auto figures = [&] { return figures_of_a_step(*model, graph, batches); };
@@ -258,8 +258,8 @@ TEST_CASE("on a card replay and graph have eager's bits where the run is determi
       auto a = make_model(c, gpu);
       device::seed_all(1);
       auto b = make_model(c, gpu);
-      const auto eager = lanes::prepare_lane(*a, Lane::kEager, batches_on(gpu, c, 1), gpu, nullptr);
-      const auto fast = lanes::prepare_lane(*b, lane, batches_on(gpu, c, 1), gpu, nullptr);
+      const auto eager = lanes::prepare_lane(*a, Lane::kEager, batches_on(gpu, c, 1), nullptr);
+      const auto fast = lanes::prepare_lane(*b, lane, batches_on(gpu, c, 1), nullptr);
       CAPTURE(c.name, base::name_of(lane), fast.refusal);
       REQUIRE(fast.step);
       for (std::uint64_t step = 0; step < 10; ++step) {
@@ -278,7 +278,7 @@ TEST_CASE("on a card an fp16 step that overflows is skipped within a graph, and 
   c.compute = torch::kHalf;
   auto model = make_model(c, gpu);
   auto batches = batches_on(gpu, c, 1);
-  const auto graph = lanes::prepare_lane(*model, Lane::kGraph, batches, gpu, nullptr);
+  const auto graph = lanes::prepare_lane(*model, Lane::kGraph, batches, nullptr);
   CAPTURE(graph.refusal);
   REQUIRE(graph.step);
   graph.step(batches);
@@ -331,7 +331,7 @@ TEST_CASE("on a card each kind of attention is captured") {
         c.config.host.dropout = dropout;
         auto model = make_model(c, gpu);
         const auto batches = batches_on(gpu, c, 1);
-        const auto graph = lanes::prepare_lane(*model, Lane::kGraph, batches, gpu, nullptr);
+        const auto graph = lanes::prepare_lane(*model, Lane::kGraph, batches, nullptr);
         CAPTURE(kind, c10::toString(compute), dropout, graph.refusal);
         CHECK(graph.step);
         if (graph.step) CHECK_NOTHROW(graph.step(batches));
@@ -352,7 +352,7 @@ TEST_CASE("on the second card steps run as on the first") {
   for (const Lane lane : {Lane::kReplay, Lane::kGraph}) {
     auto model = make_model(c, second);
     const auto batches = batches_on(second, c, 1);
-    const auto fast = lanes::prepare_lane(*model, lane, batches, second, nullptr);
+    const auto fast = lanes::prepare_lane(*model, lane, batches, nullptr);
     CAPTURE(base::name_of(lane), fast.refusal);
     REQUIRE(fast.step);
     CHECK_NOTHROW(fast.step(batches));

@@ -35,7 +35,7 @@ struct Prepared {
   Prepared(const LaneCase& c, Lane kind) : model(grown_model(c, kSeeds)) {
     const auto example = batches_of(c, 0);
     step::probe_attribution(*model, example);
-    lane = lanes::prepare_lane(*model, kind, example, torch::kCPU, nullptr);
+    lane = lanes::prepare_lane(*model, kind, example, nullptr);
     REQUIRE(lane.refusal.empty());
   }
   std::unique_ptr<step::Model> model;

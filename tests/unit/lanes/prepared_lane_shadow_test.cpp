@@ -16,8 +16,8 @@ using test::CallCounter;
 void check_same_steps(const LaneCase& c, int accumulation) {
   const auto a = training_model(c, 2), b = training_model(c, 2);
   const auto example = make_batches(c, accumulation);
-  const auto eager = lanes::prepare_lane(*a, Lane::kEager, example, torch::kCPU, nullptr);
-  const auto replay = lanes::prepare_lane(*b, Lane::kReplay, example, torch::kCPU, nullptr);
+  const auto eager = lanes::prepare_lane(*a, Lane::kEager, example, nullptr);
+  const auto replay = lanes::prepare_lane(*b, Lane::kReplay, example, nullptr);
   INFO(c.name << ", accumulation " << accumulation << ": " << replay.refusal);
   REQUIRE(replay.refusal.empty());
   for (std::uint64_t step = 0; step < 5; ++step) {

@@ -23,8 +23,8 @@ int steps_or(int usual) {
 void check_same_bits(const LaneCase& c, int accumulation, int steps) {
   auto a = make_model(c), b = make_model(c);
   const auto example = make_batches(c, accumulation);
-  const auto eager = lanes::prepare_lane(*a, Lane::kEager, example, torch::kCPU, nullptr);
-  const auto replay = lanes::prepare_lane(*b, Lane::kReplay, example, torch::kCPU, nullptr);
+  const auto eager = lanes::prepare_lane(*a, Lane::kEager, example, nullptr);
+  const auto replay = lanes::prepare_lane(*b, Lane::kReplay, example, nullptr);
   INFO(c.name << ", accumulation " << accumulation << ": " << replay.refusal);
   REQUIRE(replay.refusal.empty());
   for (int step = 0; step < steps; ++step) {
@@ -78,7 +78,7 @@ TEST_CASE("so it does where a forward with batch norm overflows, which leaves no
     models.push_back(make_model(c));
     step::Model& model = *models.back();
     model.state.loss_scale.scale.fill_(128);
-    const auto lane = lanes::prepare_lane(model, kind, batches, torch::kCPU, nullptr);
+    const auto lane = lanes::prepare_lane(model, kind, batches, nullptr);
     REQUIRE(lane.refusal.empty());
     lane.step(batches);
     std::vector<torch::Tensor> before;
@@ -95,7 +95,7 @@ TEST_CASE("making a lane ready leaves the model as it was") {
   const LaneCase c = lane_cases().front();
   auto model = make_model(c);
   const auto before = model->state.groups.front().parameters.flat.clone();
-  const auto lane = lanes::prepare_lane(*model, Lane::kReplay, make_batches(c, 1), torch::kCPU, nullptr);
+  const auto lane = lanes::prepare_lane(*model, Lane::kReplay, make_batches(c, 1), nullptr);
   REQUIRE(lane.refusal.empty());
   CHECK(at::equal(before, model->state.groups.front().parameters.flat));
 }
@@ -103,7 +103,7 @@ TEST_CASE("making a lane ready leaves the model as it was") {
 TEST_CASE("an unavailable lane reports why") {
   const LaneCase c = lane_cases().front();
   auto model = make_model(c);
-  const auto lane = lanes::prepare_lane(*model, Lane::kCompiled, make_batches(c, 1), torch::kCPU, nullptr);
+  const auto lane = lanes::prepare_lane(*model, Lane::kCompiled, make_batches(c, 1), nullptr);
   CHECK(lane.refusal == "there is no Python with torch");
 }
 

@@ -342,7 +342,7 @@ TEST_CASE("a prepared lane goes by the configuration that it is given") {
     config.compile.warmup_steps = warmup_steps;
     auto model = make_model(c);
     const CallCounter counter;
-    lanes::prepare_lane(*model, Lane::kReplay, batch, torch::kCPU, nullptr, config);
+    lanes::prepare_lane(*model, Lane::kReplay, batch, nullptr, config);
     return CallCounter::calls();
   };
   calls(1);  // the process's first
@@ -353,7 +353,7 @@ TEST_CASE("a prepared lane goes by the configuration that it is given") {
     config::StepConfig config;
     config.check_every = check_every;
     auto model = make_model(c);
-    const auto lane = lanes::prepare_lane(*model, Lane::kAuto, batch, torch::kCPU, nullptr, config);
+    const auto lane = lanes::prepare_lane(*model, Lane::kAuto, batch, nullptr, config);
     const CallCounter counter;
     for (int step = 0; step < 100; ++step) lane.step(batch);
     return CallCounter::host_reads();

@@ -26,7 +26,7 @@ TEST_CASE("no step of the eager and replay lanes reads the device, on any networ
       for (const Lane lane : {Lane::kEager, Lane::kReplay}) {
         for (const int accumulation : {1, 3}) {
           auto model = make_model(c);
-          const auto prepared = lanes::prepare_lane(*model, lane, make_batches(c, accumulation), torch::kCPU, nullptr);
+          const auto prepared = lanes::prepare_lane(*model, lane, make_batches(c, accumulation), nullptr);
           CAPTURE(c.name, base::name_of(lane), accumulation, prepared.refusal);
           REQUIRE(prepared.step);
           const auto batches = make_batches(c, accumulation, 5);

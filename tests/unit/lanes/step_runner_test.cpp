@@ -184,7 +184,7 @@ TEST_CASE("a CUDA graph is rejected on the CPU, with a remedy") {
     CHECK(error.code() == base::ExitCode::kConfig);
     CHECK(std::string(error.what()).find("step.lane: auto") != std::string::npos);
   }
-  const auto prepared = lanes::prepare_lane(*model, Lane::kGraph, make_batches(tiny(), 1), torch::kCPU, nullptr);
+  const auto prepared = lanes::prepare_lane(*model, Lane::kGraph, make_batches(tiny(), 1), nullptr);
   CHECK(prepared.refusal.find("CUDA") != std::string::npos);
 }
 
