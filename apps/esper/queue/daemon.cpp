@@ -76,11 +76,18 @@ int report(const DaemonAddress& address, const nlohmann::json& daemon) {
   return 0;
 }
 
-void add_request(CLI::App& daemon, Front& front, const std::string& name, const std::string& help,
-                 const std::string& method, const std::string& target, const std::shared_ptr<DaemonAddress>& address) {
+// A subcommand that is one request to the daemon.
+struct RequestCommand {
+  std::string name, help;
+  std::string method, target;
+};
+
+void add_request(CLI::App& daemon, Front& front, const RequestCommand& request,
+                 const std::shared_ptr<DaemonAddress>& address) {
+  const auto& [name, help, method, target] = request;
   CLI::App* command = add_command(daemon, name, help, "esper daemon " + name);
   add_daemon_options(*command, *address);
-  command->callback([&front, address, method, target] {
+  command->callback([&front, address, method = method, target = target] {
     front.run = [address, method, target] { return report(*address, ask_daemon(*address, method, target)); };
   });
 }
@@ -123,12 +130,14 @@ void add_daemon(Front& front) {
   command->require_subcommand(0, 1);
   // One for all: --state-dir may stand before the subcommand.
   const std::shared_ptr<DaemonAddress> address(options, &options->address);
-  add_request(*command, front, "status", "Print the daemon's process, version and number of jobs", "GET", "/v1/daemon",
+  add_request(*command, front,
+              {"status", "Print the daemon's process, version and number of jobs", "GET", "/v1/daemon"}, address);
+  add_request(*command, front,
+              {"drain", "Start no more jobs; running jobs continue", "POST", "/v1/daemon/drain"}, address);
+  add_request(*command, front,
+              {"stop", "Stop the daemon; running jobs continue, and the next daemon finds them", "POST",
+               "/v1/daemon/stop"},
               address);
-  add_request(*command, front, "drain", "Start no more jobs; running jobs continue", "POST", "/v1/daemon/drain",
-              address);
-  add_request(*command, front, "stop", "Stop the daemon; running jobs continue, and the next daemon finds them", "POST",
-              "/v1/daemon/stop", address);
   add_daemon_audit(*command, front, address);
   add_daemon_install(*command, front, address);
   command->callback([&front, options] {
