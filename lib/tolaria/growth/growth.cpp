@@ -132,9 +132,12 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
   ++progress.epoch;
   progress.batch = 0;
   compare_seeds(progress.control, model.network, results, facts, log_);
-  const auto& samples = results.measured.running.by_sample;
-  progress.window = asks_policy(config) ? with_epoch(progress.window, samples, config.policy.heuristic.window_epochs)
-                                        : ValidationWindow();
+  if (!asks_policy(config)) {
+    progress.window = {};
+  } else if (results.measured.undone.empty()) {
+    progress.window =
+        with_epoch(progress.window, results.measured.running.by_sample, config.policy.heuristic.window_epochs);
+  }
   const auto ran = alphas_of(model.network), validated = heard_in_validation(model.network, results.measured);
   changes_.end_epoch(facts);
   auto measured = kasmina::export_growing_seed_states(model.network.state());

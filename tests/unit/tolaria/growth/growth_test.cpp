@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "support/faults/armed_fault.h"
 #include "support/run_fixture.h"
 
 namespace esper::test::growth_test {
@@ -326,6 +327,22 @@ TEST_CASE("the policy sees how validation changed over its window, paired over t
   CHECK(seen[4][1].loss == Approx((losses[4] + losses[3]) / 2 - (losses[2] + losses[1]) / 2).margin(1e-6));
   CHECK(seen[4][1].loss_error->degrees == 15);  // of 16 samples
   CHECK(it.progress.window.epochs() == 4);
+}
+
+TEST_CASE("an epoch that was undone leaves the samples' figures of those before it") {
+  std::vector<std::vector<leyline::ValidationChange>> seen;
+  const ArmedFault bad("tolaria.validation_loss", 3);
+  SmallRun it(growing_config(4), [&seen](const Observation& observation) {
+    seen.push_back(observation.validation_changes);
+    return germinates_at_once(observation);
+  });
+  REQUIRE(it.go().kind == Kind::kDone);
+  REQUIRE(it.events("tolaria.rollback.restored").size() == 1);
+  REQUIRE(seen.size() == 4);
+  REQUIRE(seen[1].size() == 1);
+  REQUIRE(seen[2].size() == 1);
+  CHECK(seen[2][0].loss == seen[1][0].loss);
+  CHECK(seen[3].size() == 2);
 }
 
 TEST_CASE("without a policy no sample's figures are kept") {
