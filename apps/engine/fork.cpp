@@ -145,7 +145,7 @@ void leave_out(TrainingSetup& setup, const std::vector<std::string>& seeds, Orig
   std::ranges::move(tolaria::control_tensors(controls), std::back_inserter(image.tensors));
   image.run["topology"] = setup.model->network.save_topology();
   image.run["topology_hash"] = leyline::topology_hash(kasmina::topology_of(image.run["topology"]));
-  // The last epoch's figures and the best epoch were another network's.
+  // The last epochs' figures and the best epoch were another network's.
   json& progress = image.run.at("progress");
   progress["control"] = tolaria::to_json(controls);
   progress["validation"] = nullptr;
@@ -153,6 +153,7 @@ void leave_out(TrainingSetup& setup, const std::vector<std::string>& seeds, Orig
   progress["patience"] = nullptr;
   progress.erase("patience_loss");
   progress["epochs_without_better"] = 0;
+  if (progress.contains("safety")) progress["safety"]["losses"] = json::array();
 }
 
 history::GrowthRecord fork_record(const ForkRequest& fork, const Origin& origin) {

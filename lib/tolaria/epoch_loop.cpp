@@ -240,6 +240,7 @@ EpochEnd EpochLoop::end_epoch(Epoch& epoch) {
     progress.best = best_before;
     epoch.is_best = false;
   }
+  if (growth_.removed_heard_seed()) progress.safety.losses.clear();  // losses to come are not judged by them
   trainer_.take_structure();
   evaluation_.forward.take_structure();
   safety_.end_epoch(epoch.verdict, epoch.measured, decision_of(growth_.figures().questions));

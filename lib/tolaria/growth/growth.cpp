@@ -48,10 +48,9 @@ SeedAlphas heard_in(const kasmina::Network& network) {
 }
 
 // An epoch that was undone was validated without the seeds that are culled for it.
-SeedAlphas heard_in_validation(const kasmina::Network& network, const Measurements& measured) {
-  auto alphas = heard_in(network);
-  for (const auto& seed_id : measured.undone_seeds) alphas.erase(seed_id);
-  return alphas;
+SeedAlphas heard_in_validation(SeedAlphas heard, const Measurements& measured) {
+  for (const auto& seed_id : measured.undone_seeds) heard.erase(seed_id);
+  return heard;
 }
 
 // Those of them that grow no more.
@@ -138,7 +137,7 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
     progress.window =
         with_epoch(progress.window, results.measured.running.by_sample, config.policy.heuristic.window_epochs);
   }
-  const auto ran = alphas_of(model.network), validated = heard_in_validation(model.network, results.measured);
+  const auto ran = alphas_of(model.network), heard_before = heard_in(model.network);
   changes_.end_epoch(facts);
   auto measured = kasmina::export_growing_seed_states(model.network.state());
   const base::Clock& clock = evaluation_.facts.clock;
@@ -148,7 +147,10 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
   const bool settles = results.is_last && at_the_end_ == AtTheEnd::kSettle && needs_settling(model.network, ran);
   if (settles && settle(progress, ran) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   step::follow_training_gates(model);
-  left_as_validated_ = heard_in(model.network) == validated;
+  const auto heard = heard_in(model.network);
+  left_as_validated_ = heard == heard_in_validation(heard_before, results.measured);
+  removed_heard_seed_ =
+      std::ranges::any_of(heard_before, [&](const auto& seed) { return !heard.contains(seed.first); });
   ended_ = results.measured.undone.empty() ? ended_of(std::move(measured), model.network) : std::vector<SeedState>();
   log_.publish();
   hook_ms_ = base::milliseconds(clock.now() - begin);

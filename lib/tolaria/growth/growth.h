@@ -51,6 +51,9 @@ class Growth {
   // no other. Not of seeds that were settled.
   bool left_as_validated() const { return left_as_validated_; }
 
+  // Whether it removed a seed that was heard: losses from before are another network's.
+  bool removed_heard_seed() const { return removed_heard_seed_; }
+
   GrowthFigures figures() const { return {questions_.figures(), hook_ms_, changes_.optimizer_rebuilds(), ended_}; }
 
  private:
@@ -65,7 +68,7 @@ class Growth {
   double hook_ms_ = 0;  // of the last epoch's end
   std::vector<leyline::SeedState> ended_;
   std::optional<EpochFigures> settled_validation_;
-  bool left_as_validated_ = true;
+  bool left_as_validated_ = true, removed_heard_seed_ = false;
 };
 
 }  // namespace esper::tolaria

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <deque>
 #include <utility>
@@ -51,8 +52,17 @@ std::string why_bad(const EpochCheck::Epoch& epoch, const step::Model& model, co
   return reason.empty() ? loss_explosion(epoch.measured, good_state) : reason;
 }
 
-LossVerdict judge(const Measurements& measured, const RunFacts& facts, const RunProgress& progress) {
-  if (!facts.config.safety.watch_loss) return {};
+// The losses before are those of a network with a seed that was heard, the epoch's is that of the one without it.
+bool lacks_heard_seed(const Measurements& measured, const kasmina::Network& network) {
+  if (measured.undone_seeds.empty()) return false;
+  return std::ranges::any_of(kasmina::export_seed_states(network.state()), [&](const leyline::SeedState& seed) {
+    return seed.figures.alpha != 0 && std::ranges::count(measured.undone_seeds, seed.seed_id) > 0;
+  });
+}
+
+LossVerdict judge(const Measurements& measured, const Evaluation& evaluation, const RunProgress& progress) {
+  const RunFacts& facts = evaluation.facts;
+  if (!facts.config.safety.watch_loss || lacks_heard_seed(measured, evaluation.model.network)) return {};
   return judge_loss({measured.running.loss, measured.running.score, facts.num_classes}, progress.safety);
 }
 
@@ -94,7 +104,7 @@ EpochCheck::Result EpochCheck::check(const Epoch& epoch) {
   if (const std::string reason = why_bad(epoch, evaluation_.model, safety_.good_state()); !reason.empty()) {
     if (auto outcome = undo(reason, epoch)) return {{}, std::move(outcome)};
   }
-  LossVerdict verdict = judge(epoch.measured, evaluation_.facts, progress_);
+  LossVerdict verdict = judge(epoch.measured, evaluation_, progress_);
   if (verdict.kind == LossVerdict::Kind::kBad) return {{}, safety_.fail_epoch(verdict.reason)};
   return {std::move(verdict)};
 }

@@ -4,7 +4,8 @@
 // epochs with at least 10; three suspect epochs in a row are a divergence. A classifier collapses where it was clearly
 // better than guessing (below 0.6 ln C on average over the window) and is now within 6.5 % of it; unlike in the
 // reference, its score must be low, too: below the middle between 1/C and 1. A network that overfits passes that loss
-// with a good score. Pure; any thread.
+// with a good score. The window begins anew where a seed that was heard is removed: what is left has a loss of its own.
+// Pure; any thread.
 
 #include <cstdint>
 #include <string>

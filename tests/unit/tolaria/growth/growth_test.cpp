@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <csignal>
 #include <future>
 #include <map>
@@ -343,6 +344,43 @@ TEST_CASE("an epoch that was undone leaves the samples' figures of those before 
   REQUIRE(seen[2].size() == 1);
   CHECK(seen[2][0].loss == seen[1][0].loss);
   CHECK(seen[3].size() == 2);
+}
+
+TEST_CASE("a network that lost a seed that was heard is not judged by the losses of the network with it") {
+  auto config = growing_config(5);
+  config.growth.training = config::SeedTraining::kBlended;
+  config.training.optimizer.lr = 1e-9;
+  const bool is_heard = GENERATE(true, false), is_undone = GENERATE(true, false);
+  CAPTURE(is_heard, is_undone);
+  const ArmedFault bad("tolaria.validation_loss", is_undone ? 4 : 100);
+  SmallRun it(config, [=](const Observation& seen) -> Decision {
+    if (seen.current_epoch == 4 && !is_undone)
+      return {{seed_command(seen, SeedOperation::kCull, "seed-0001")}, "as the test says"};
+    if (seen.current_epoch != 2) return {};
+    auto start = leyline::seed_command(command_id(seen) + "-start", SeedOperation::kStartTraining, {});
+    start.seed_operation->slot = seen.slots.front().slot;
+    return {is_heard ? std::vector{germination(seen), start} : std::vector{germination(seen)}, "as the test says"};
+  });
+  it.facts.num_classes = 3;
+  {
+    const at::NoGradGuard no_grad;  // the host guesses
+    for (const auto& [id, tensor] : step::all_tensors(*it.model, torch::kCPU)) {
+      if (id == "host.head.weight" || id == "host.head.bias") tensor.detach().zero_();
+    }
+  }
+  std::map<std::uint32_t, std::vector<double>> losses;  // of the watch, by epoch
+  it.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
+    if (!packet.packet_id.starts_with("small-run-epoch-")) return;
+    losses[it.progress.epoch] = it.progress.safety.losses;
+    // As if the network with the seed had long been better than guessing: at 10 losses the next one is judged.
+    if (it.progress.epoch == 3 && is_heard) it.progress.safety.losses.assign(is_undone ? 10 : 9, 0.01);
+  };
+  const auto outcome = it.go();
+  INFO(outcome.reason);
+  CHECK(outcome.kind == Kind::kDone);
+  CHECK(it.events("tolaria.rollback.restored").size() == (is_undone ? 1 : 0));
+  REQUIRE(losses.contains(4));
+  CHECK(losses[4].size() == (is_heard ? 1 : 4));
 }
 
 TEST_CASE("without a policy no sample's figures are kept") {
