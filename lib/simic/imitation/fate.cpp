@@ -33,12 +33,28 @@ bool is_first_of_fork(const history::DecisionLog& log, std::size_t i) {
   return observation_at(log, i).training_run_id != observation_at(log, i - 1).training_run_id;
 }
 
+// Whether the germination was carried out, and its slot rests by the decision after it: its seed is gone already.
+bool is_lost_at_once(const history::DecisionLog& log, std::size_t i, const std::string& slot,
+                     const std::string& blueprint) {
+  if (is_first_of_fork(log, i + 1)) return false;  // it may have been left out
+  const auto germinates = [&](const leyline::AdaptationCommand& command) {
+    const auto& operation = command.seed_operation;
+    return operation && operation->operation == leyline::SeedOperation::kGerminate && operation->slot == slot &&
+           operation->blueprint_id == blueprint;
+  };
+  const auto rests = [&](const leyline::SlotState& state) {
+    return state.slot == slot && state.stage >= Stage::kCulled && state.stage <= Stage::kResetting;
+  };
+  return std::ranges::any_of(log.entries[i].record.carried_out.commands, germinates) &&
+         std::ranges::any_of(observation_at(log, i + 1).slots, rests);
+}
+
 std::optional<int> risk_of_germination(const history::DecisionLog& log, std::size_t i, const std::string& slot,
                                        const std::string& blueprint) {
   if (i + 1 >= log.entries.size()) return std::nullopt;
   const auto& next = observation_at(log, i + 1);
   const auto* newborn = newborn_at(next, slot, blueprint, next.current_epoch - observation_at(log, i).current_epoch);
-  if (newborn == nullptr) return std::nullopt;
+  if (newborn == nullptr) return is_lost_at_once(log, i, slot, blueprint) ? std::optional(kHarmful) : std::nullopt;
   for (std::size_t later = i + 2; later < log.entries.size(); ++later) {
     const auto& seeds = observation_at(log, later).seed_states;
     const auto seed = std::ranges::find(seeds, newborn->seed_id, &SeedState::seed_id);

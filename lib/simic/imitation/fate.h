@@ -10,8 +10,8 @@
 namespace esper::simic {
 
 // Sets risk and value of the target of the log's i-th decision. The risk of a germination is not known where its seed
-// still grows when the log ends, was never germinated, as where another policy decided, or is gone where the run was
-// forked.
+// still grows when the log ends, was never germinated, as where another policy decided, came and went between two
+// decisions so far apart that its slot is free again, or is gone where the run was forked.
 void add_hindsight(const history::DecisionLog& log, std::size_t i, const tamiyo::Candidates& candidates,
                    Target& target);
 

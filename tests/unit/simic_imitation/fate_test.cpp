@@ -1,7 +1,9 @@
 #include "simic/imitation/fate.h"
 
+#include <algorithm>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include "unit/simic_imitation/taught_run.h"
 
@@ -55,6 +57,27 @@ TEST_CASE("a germination whose seed becomes part of the host was harmless") {
 TEST_CASE("a germination whose seed is removed was harmful") {
   CHECK(with_hindsight(log_with({Stage::kTraining, Stage::kCulled}), germinated()).risk == tamiyo::kRiskLevels - 1);
   CHECK(with_hindsight(log_with({Stage::kTraining, Stage::kUnknown}), germinated()).risk == tamiyo::kRiskLevels - 1);
+}
+
+TEST_CASE("a germination whose seed is gone by the next decision, since its first epoch was undone, was harmful") {
+  auto log = log_with({Stage::kUnknown});
+  auto& next = log.entries.back().record.observation;
+  const auto slot = std::ranges::find(next.slots, "r0c1", &leyline::SlotState::slot);
+  REQUIRE(slot != next.slots.end());
+  slot->stage = GENERATE(Stage::kCulled, Stage::kEmbargoed, Stage::kResetting);
+  CHECK(with_hindsight(log, germinated()).risk == tamiyo::kRiskLevels - 1);
+  SECTION("not where another seed was germinated there") {
+    log.entries.front().record.carried_out.commands = {germinate("r0c1", "lora")};
+    CHECK(!with_hindsight(log, germinated()).risk);
+  }
+  SECTION("nor where a fork left it out") {
+    next.training_run_id = "fork";
+    CHECK(!with_hindsight(log, germinated()).risk);
+  }
+  SECTION("nor where the slot is free: it may never have been germinated") {
+    slot->stage = Stage::kDormant;
+    CHECK(!with_hindsight(log, germinated()).risk);
+  }
 }
 
 TEST_CASE("what becomes of a seed that grows at the end, or never was, is not known") {
