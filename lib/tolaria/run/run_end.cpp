@@ -18,13 +18,25 @@ using leyline::Level;
 using End = RunOutcome::Kind;
 using namespace leyline::literals;
 
+leyline::TelemetryEvent RunEnd::early_stop(const std::string& reason) const {
+  auto stopped = event("tolaria.early_stop"_event, Level::kInfo,
+                       {{"epoch", std::to_string(progress_.epoch)},
+                        {"patience", std::to_string(facts_.config.training.early_stop_epochs)},
+                        {"reason", reason}});
+  if (progress_.best) {
+    stopped.attributes["best_epoch"] = std::to_string(progress_.best->epoch);
+    stopped.attributes["best_loss"] = fmt::format("{}", progress_.best->figures.loss);
+  }
+  return stopped;
+}
+
 RunOutcome RunEnd::finish(At at) {
   RunOutcome outcome;
   base::fault::signal_point("tolaria.ending");
   if (at == At::kNoImprovement) {
     const auto goal = base::name_of(facts_.config.training.early_stop_metric);
     outcome = {End::kEarlyStopped, 0, fmt::format("validation {} no longer improves", goal)};
-    outbox_.emit(event("tolaria.early_stop"_event, Level::kInfo, {{"epoch", std::to_string(progress_.epoch)}}));
+    outbox_.emit(early_stop(outcome.reason));
   }
   if (!saver_.save_last_state()) return not_saved();
   return outcome;

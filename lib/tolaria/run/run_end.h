@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "leyline/telemetry/telemetry_packet.h"
 #include "tolaria/run/outbox.h"
 #include "tolaria/run/saver.h"
 #include "tolaria/state/run_facts.h"
@@ -35,6 +36,7 @@ class RunEnd {
   RunOutcome halted(const std::string& reason);
 
  private:
+  leyline::TelemetryEvent early_stop(const std::string& reason) const;
   RunOutcome not_saved();
   int report_signal();
   std::string newest_place() const;

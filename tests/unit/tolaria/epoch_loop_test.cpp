@@ -149,7 +149,14 @@ TEST_CASE("a run ends early when validation no longer improves") {
   CHECK(outcome.reason == "validation loss no longer improves");
   CHECK(it.run.progress.epoch == 4);  // the first one is the best, then three without a better one
   CHECK(it.run.progress.best->epoch == 1);
-  CHECK(it.events("tolaria.early_stop").size() == 1);
+  const auto stopped = it.events("tolaria.early_stop");
+  REQUIRE(stopped.size() == 1);
+  const auto& said = stopped.front().attributes;
+  CHECK(said.at("epoch") == "4");
+  CHECK(said.at("best_epoch") == "1");
+  CHECK(std::stod(said.at("best_loss")) == it.run.progress.best->figures.loss);
+  CHECK(said.at("patience") == "3");
+  CHECK(said.at("reason") == outcome.reason);
 }
 
 TEST_CASE("a gain below early_stop_min_delta does not count") {
