@@ -2,14 +2,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <vector>
 
+#include "base/file_system.h"
 #include "base/text/joined.h"
 #include "base/text/printable.h"
 #include "base/text/problem.h"
 #include "jobs/job/repeat.h"
+#include "jobs/job/run_folder.h"
 #include "jobs/schedule/run_file.h"
 #include "sweep/sweep_file.h"
 
@@ -49,6 +52,29 @@ bool can_be_made(const std::filesystem::path& path) {
   }
 }
 
+// A folder that cannot be looked at now is left to the start of the job.
+bool has_run(const std::string& run_dir) {
+  try {
+    return has_run_folder(run_dir);
+  } catch (const base::IoError&) {
+    return false;
+  }
+}
+
+// A job continues no run but its own: it would fail when it is to begin.
+void check_no_run(const Submission& submission, std::vector<std::string>& mistakes) {
+  if (submission.seeds.size() > kMostRepeats) return;  // refused for that
+  std::vector<std::string> folders;
+  if (submission.seeds.empty()) folders.push_back(submission.run_dir);
+  for (const auto seed : submission.seeds) folders.push_back(run_dir_of_seed(submission.run_dir, seed));
+  const auto taken = std::ranges::find_if(folders, has_run);
+  if (taken == folders.end()) return;
+  mistakes.push_back(
+      fmt::format("run folder {} already contains a run; choose another one, or continue that run with esper train "
+                  "--resume {}",
+                  *taken, *taken));
+}
+
 void check_after(const std::vector<JobId>& after, std::vector<std::string>& mistakes) {
   if (after.size() > kMostAfter)
     mistakes.push_back(fmt::format("after: at most {} jobs, found {}", kMostAfter, after.size()));
@@ -84,6 +110,8 @@ std::string mistakes_in(const Submission& submission, FolderCheck folder) {
     mistakes.push_back("run_dir, or runs_dir: needs an absolute path");
   } else if (folder == FolderCheck::kExists && !can_be_made(place)) {
     mistakes.push_back(fmt::format("the run folder {} cannot be made: not everything above it is a folder", place));
+  } else if (folder == FolderCheck::kExists && !submission.run_dir.empty()) {
+    check_no_run(submission, mistakes);
   }
   const auto& needs = submission.needs;
   if (needs.threads < 0 || needs.memory_bytes < 0 || needs.gpus < kGpusByDevice)

@@ -22,6 +22,10 @@ std::optional<std::string> config_with_seed(const std::string& config, std::uint
 
 }  // namespace
 
+std::string run_dir_of_seed(const std::string& run_dir, std::uint64_t seed) {
+  return fmt::format("{}-seed-{}", one_form(run_dir), seed);
+}
+
 std::optional<Submission> with_seed(const Submission& submission, std::uint64_t seed) {
   const auto config = config_with_seed(submission.config, seed);
   if (!config) return std::nullopt;
@@ -29,7 +33,7 @@ std::optional<Submission> with_seed(const Submission& submission, std::uint64_t 
   one.config = *config;
   one.seeds.clear();
   one.name += fmt::format("-seed-{}", seed);
-  if (!one.run_dir.empty()) one.run_dir = fmt::format("{}-seed-{}", one_form(one.run_dir), seed);
+  if (!one.run_dir.empty()) one.run_dir = run_dir_of_seed(one.run_dir, seed);
   if (!one.token.empty()) one.token += fmt::format("/{}", seed);
   return one;
 }

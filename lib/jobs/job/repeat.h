@@ -15,4 +15,7 @@ inline constexpr std::size_t kMostRepeats = 10'000;
 // in the run folder. Nothing where the run file has no line of its own for the seed, as resolved ones have.
 std::optional<Submission> with_seed(const Submission& submission, std::uint64_t seed);
 
+// The run folder of that one.
+std::string run_dir_of_seed(const std::string& run_dir, std::uint64_t seed);
+
 }  // namespace esper::jobs

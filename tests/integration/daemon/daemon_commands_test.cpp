@@ -176,9 +176,10 @@ TEST_CASE("a run that somebody else made is not continued by a job that names it
   DaemonRoom daemon;
   daemon.start();
   Submitter submit{daemon};
+  const int job = submit(kShort + Words{"--hold"});
   const auto taken = daemon.room.run("submitted1");
   REQUIRE(train(submit.config, taken, {"epochs=1", "device.threads=1"}).exit_code == 0);
-  const int job = submit(kShort);
+  daemon.tell({"job", "resume", std::to_string(job)});
   REQUIRE(daemon.wait_for_state(job, "failed"));
   CHECK(daemon.job(job)["reason"].get<std::string>().find("not this job's") != std::string::npos);
   daemon.tell({"job", "retry", std::to_string(job)});

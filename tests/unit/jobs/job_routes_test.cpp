@@ -2,6 +2,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <fstream>
 
 #include "support/queue_routes.h"
 
@@ -11,6 +13,7 @@ using namespace esper;
 using namespace esper::jobs;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -50,6 +53,27 @@ TEST_CASE("an order that is none is refused with those that there are") {
   const auto refused = routes.ask("GET", "/v1/jobs", nullptr, {{"order", "random"}});
   CHECK(refused.status == 400);
   CHECK_THAT(refused.body, ContainsSubstring("newest, begin, ended"));
+}
+
+TEST_CASE("a run folder that has a run is refused at once, also of a seed; a repeated submission is not") {
+  Routes routes;
+  json body{
+      {"name", "digits"}, {"folder", "/"}, {"run_dir", routes.folder / "run/"}, {"config", "seed: 1\nepochs: 3\n"},
+      {"token", "once"},  {"hold", true}};
+  REQUIRE(routes.ask("POST", "/v1/jobs", body).status == 201);
+  for (const char* name : {"run", "run-seed-2"}) {
+    fs::create_directories(routes.folder / name);
+    std::ofstream(routes.folder.path() + "/" + name + "/config.yaml") << "seed: 1\n";
+  }
+  CHECK(routes.ask("POST", "/v1/jobs", body).status == 201);
+  body["token"] = "again";
+  const auto refused = routes.ask("POST", "/v1/jobs", body);
+  CHECK(refused.status == 400);
+  CHECK_THAT(refused.body, ContainsSubstring("run/ already contains a run") && ContainsSubstring("--resume"));
+  body["seeds"] = {1, 2};
+  CHECK_THAT(routes.ask("POST", "/v1/jobs", body).body, ContainsSubstring("run-seed-2 already contains a run"));
+  body["seeds"] = {1, 3};
+  CHECK(routes.ask("POST", "/v1/jobs", body).status == 201);
 }
 
 TEST_CASE("clients hear of the jobs of a sweep that is held") {
