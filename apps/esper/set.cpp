@@ -15,7 +15,9 @@
 #include "history/growth/checkpoint_list.h"
 #include "history/live_request.h"
 #include "runs/read_run_record.h"
+#include "runs/run_folder_reader.h"
 #include "storage/confined_file_system.h"
+#include "storage/folder_lock.h"
 
 namespace esper {
 namespace {
@@ -28,9 +30,11 @@ struct SetOptions {
   bool json = false;
 };
 
-// The lock is taken for a moment, where nobody has it.
-SettingHolds when_it_holds(base::FileSystem& files, const std::string& run) {
-  return files.try_lock(run + "/lock") ? SettingHolds::kFromResume : SettingHolds::kFromEndOfEpoch;
+// The lock is not taken, also not for a moment: a run that is resumed then would find it held.
+SettingHolds when_it_holds(const std::string& run) {
+  const runs::FolderReader folder(run);
+  const bool trains = storage::folder_use(folder.descriptor(), run) == storage::FolderUse::kHeld;
+  return trains ? SettingHolds::kFromEndOfEpoch : SettingHolds::kFromResume;
 }
 
 // As the checkpoint has it from which the run would go on; 0 where none can be read, which --resume reports.
@@ -104,7 +108,7 @@ int set(const SetOptions& options) {
   if (!changes.empty()) refuse_if_ended(files, options, own);
   const auto request =
       changes.empty() ? "" : history::publish_request(files, options.run, history::settings_of(changes)).path;
-  print_changes(options, request, changes, when_it_holds(files, options.run));
+  print_changes(options, request, changes, when_it_holds(options.run));
   return 0;
 }
 

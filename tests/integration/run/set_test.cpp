@@ -248,6 +248,19 @@ TEST_CASE("a fork goes on with the settings that its parent's checkpoint was tra
   CHECK((record.tensors == parents.tensors));
 }
 
+TEST_CASE("esper set does not take the run's lock, which a run that is resumed at that moment would find held") {
+  const RunRoom room;
+  const auto run = room.run("run");
+  const Words fixed{"policy.kind=none", "growth.enabled=false", "epochs=2"};
+  REQUIRE(train(room.write("small.yaml", growing_config()), run, fixed).exit_code == 0);
+  fs::remove(run / "lock");
+  const Finished asked = set(run, {"epochs=3"});
+  INFO(asked.out << asked.err);
+  REQUIRE(asked.exit_code == 0);
+  CHECK(json_of(asked)["from"] == "resume");
+  CHECK_FALSE(fs::exists(run / "lock"));
+}
+
 TEST_CASE("esper set refuses with all problems, and leaves nothing behind") {
   const Trained it;
   const auto run = it.room.run("whole");
