@@ -110,12 +110,14 @@ void add_daemon(Front& front) {
   command
       ->add_option("--stop-grace", options->stop_grace,
                    "How long a job has to save and stop before it is killed; default: 60s")
-      ->type_name("TIME");
+      ->type_name("TIME")
+      ->check(refuse_empty);
   command
       ->add_option("--restart-delay", options->restart_delay,
                    "Delay before an interrupted job is started again; doubles with each interruption in a row, up to "
                    "5m; default: 1s")
-      ->type_name("TIME");
+      ->type_name("TIME")
+      ->check(refuse_empty);
   command
       ->add_option(
           "--most-interruptions", options->most_interruptions,

@@ -53,8 +53,9 @@ void add_jobs(Front& front) {
   const auto options = std::make_shared<JobsCommand>();
   JobListOptions& list = options->list;
   command->add_option("--state", list.states, "Only jobs in these states: " + base::all_names<jobs::JobState>())
-      ->type_name("STATE,...");
-  command->add_option("--name", list.name, "Only jobs with this name")->type_name("NAME");
+      ->type_name("STATE,...")
+      ->check(refuse_empty);
+  command->add_option("--name", list.name, "Only jobs with this name")->type_name("NAME")->check(refuse_empty);
   command->add_option("--sweep", list.sweep, "Only jobs of this sweep")
       ->type_name("SWEEP")
       ->check(job_or_sweep_number());

@@ -48,6 +48,9 @@ TEST_CASE("a command line that makes no sense exits 2 and says why") {
       Case{{"--nope"}, "--nope"}, Case{{"config", "check", "a", "--set"}, "--set"},
       Case{{"set", "a", "fast", "b=1", "="}, "\"fast\", \"=\" are not KEY=VALUE, like training.optimizer.lr=0.01"},
       Case{{"completion", "tcsh"}, "tcsh"}, Case{{"train"}, "--config"},
+      Case{{"jobs", "--state", ""}, "--state: is empty"}, Case{{"jobs", "--name", ""}, "--name: is empty"},
+      Case{{"daemon", "--stop-grace", ""}, "--stop-grace: is empty"},
+      Case{{"daemon", "--restart-delay", ""}, "--restart-delay: is empty"},
       Case{{"train", "--resume", ""}, "--resume: is empty"}, Case{{"bench", "--config", ""}, "--config: is empty"},
       Case{{"train", "--resume", "a", "--run-dir", "b"}, "excludes"},
       Case{{"evaluate", "/nonexistent"}, "/nonexistent is not a run folder"});
