@@ -52,6 +52,10 @@ bool can_be_made(const std::filesystem::path& path) {
   }
 }
 
+std::string cannot_be_made(const std::string& path) {
+  return fmt::format("the run folder {} cannot be made: not everything above it is a folder", path);
+}
+
 // A folder that cannot be looked at now is left to the start of the job.
 bool has_run(const std::string& run_dir) {
   try {
@@ -109,7 +113,7 @@ std::string mistakes_in(const Submission& submission, FolderCheck folder) {
   if (!is_absolute_path(place)) {
     mistakes.push_back("run_dir, or runs_dir: needs an absolute path");
   } else if (folder == FolderCheck::kExists && !can_be_made(place)) {
-    mistakes.push_back(fmt::format("the run folder {} cannot be made: not everything above it is a folder", place));
+    mistakes.push_back(cannot_be_made(place));
   } else if (folder == FolderCheck::kExists && !submission.run_dir.empty()) {
     check_no_run(submission, mistakes);
   }
@@ -140,7 +144,12 @@ std::string mistakes_in(const JobChange& change) {
 std::string mistakes_in(const SweepSubmission& submission) {
   std::vector<std::string> mistakes;
   if (!is_folder(submission.folder)) mistakes.push_back("folder: needs the absolute path of a folder that exists");
-  if (!is_absolute_path(submission.runs_dir)) mistakes.push_back("runs_dir: needs an absolute path");
+  const std::string& place = submission.runs_dir;
+  if (!is_absolute_path(place)) {
+    mistakes.push_back("runs_dir: needs an absolute path");
+  } else if (!can_be_made(place)) {
+    mistakes.push_back(cannot_be_made(place));
+  }
   if (submission.gpus < kGpusByDevice) mistakes.push_back("gpus: may not be below -1 (-1: by the run file's device)");
   if (submission.memory_bytes < 0) mistakes.push_back("memory_bytes: may not be below 0");
   const auto read = sweep::read_stored_sweep({submission.sweep, submission.run_file}, kMostChecked);

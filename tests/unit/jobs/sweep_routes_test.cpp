@@ -161,6 +161,17 @@ TEST_CASE("of how many configurations there is no forecast is counted, and GPUs 
   CHECK(json::parse(routes.ask("GET", "/v1/sweeps/1").body).at("sweep").at("not_forecast").is_null());
 }
 
+TEST_CASE("a sweep whose run folders cannot be made is refused") {
+  Routes routes;
+  std::ofstream(routes.folder / "file") << "no folder";
+  json body = routes.submission(kRunFile, "parameters: {epochs: [2, 3]}\n");
+  body["runs_dir"] = routes.folder / "file/runs";
+  const auto refused = routes.ask("POST", "/v1/sweeps", body);
+  CHECK(refused.status == 400);
+  CHECK_THAT(refused.body, ContainsSubstring("file/runs cannot be made: not everything above it is a folder"));
+  CHECK(routes.store.list({}).empty());
+}
+
 TEST_CASE("between two forecasts of a sweep others are answered, and nothing of it is queued before the last one") {
   Routes routes;
   const std::string sizes = "parameters: {host.hidden: [[8], [16], [32]], epochs: [2, 3]}\n";
