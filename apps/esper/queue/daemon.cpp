@@ -134,12 +134,12 @@ void add_daemon(Front& front) {
   const std::shared_ptr<DaemonAddress> address(options, &options->address);
   add_request(*command, front,
               {"status", "Print the daemon's process, version and number of jobs", "GET", "/v1/daemon"}, address);
-  add_request(*command, front,
-              {"drain", "Start no more jobs; running jobs continue", "POST", "/v1/daemon/drain"}, address);
-  add_request(*command, front,
-              {"stop", "Stop the daemon; running jobs continue, and the next daemon finds them", "POST",
-               "/v1/daemon/stop"},
+  add_request(*command, front, {"drain", "Start no more jobs; running jobs continue", "POST", "/v1/daemon/drain"},
               address);
+  add_request(
+      *command, front,
+      {"stop", "Stop the daemon; running jobs continue, and the next daemon finds them", "POST", "/v1/daemon/stop"},
+      address);
   add_daemon_audit(*command, front, address);
   add_daemon_install(*command, front, address);
   command->callback([&front, options] {

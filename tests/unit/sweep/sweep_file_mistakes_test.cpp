@@ -110,7 +110,7 @@ TEST_CASE("bad values of a parameter are reported at their place") {
         "4:3: parameters.base_channels: not a field of the run file; did you mean host.base_channels?");
   CHECK(grid("policy.reports.retention: [24h]").starts_with("4:3: parameters.policy.reports.retention: was removed"));
   CHECK(grid("extends: [a.yaml]").starts_with("4:3: parameters.extends: not a field of the run file"));
-  CHECK(grid("seed: [1, 2]").starts_with("4:3: parameters.seed: seeds repeat a configuration and are none"));
+  CHECK(grid("seed: [1, 2]").starts_with("4:3: parameters.seed: seeds repeat a configuration and are not a parameter"));
   CHECK(grid("name: [a]").starts_with("4:3: parameters.name: changes nothing in a run"));
 }
 
