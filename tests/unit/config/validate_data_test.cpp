@@ -55,8 +55,10 @@ TEST_CASE("rules between the fields of data") {
       Case{"data: {kind: process, command: [p, z]}", ""},
       Case{"data: {kind: process}", "f:1:14: data.command: data of kind process needs a program"},
       Case{"data: {kind: process, command: [p], path: x}", "f:1:43: data.path: data of kind process come from"},
-      Case{"data: {kind: process, command: [p], test_fraction: 0.1}", "f:1:52: data.test_fraction: with kind process the program"},
-      Case{"data: {kind: process, command: [p], shape: [1, 4, 4]}", "f:1:44: data.shape: with kind process the program"},
+      Case{"data: {kind: process, command: [p], test_fraction: 0.1}",
+           "f:1:52: data.test_fraction: with kind process the program"},
+      Case{"data: {kind: process, command: [p], shape: [1, 4, 4]}",
+           "f:1:44: data.shape: with kind process the program"},
       Case{"data: {kind: process, command: [p], augment: {flip: true}}", "f:1:53: data.augment.flip: samples of kind"});
   check_problem(c);
 }
