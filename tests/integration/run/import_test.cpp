@@ -196,6 +196,16 @@ class ByBatch(Layers):
         return 2 * h if h.shape[0] > 16 else h
 
 
+class BySample(Layers):
+    def middle(self, h):
+        return 2 * h if h.shape[0] == 1 else h
+
+
+class Squeezed(Layers):
+    def middle(self, h):
+        return h[:, :, None].squeeze()
+
+
 class InPieces(Layers):  # in training alone
     def middle(self, h):
         if not self.training:
@@ -473,6 +483,12 @@ TEST_CASE("a model that does something else with larger batches than with the tr
   const auto same = import.import("Distances");
   INFO(same.err);
   CHECK(same.exit_code == 0);
+}
+
+TEST_CASE("a model that does something else with a single sample than with several is refused") {
+  const ImportRoom import;
+  import.refused("BySample", "use x.shape[0] in an if");
+  import.refused("Squeezed", "of a batch of 1 the model's output has shape [3], not [1, 3]; a .squeeze() without");
 }
 
 TEST_CASE("a model's own modules may be called as those of the import are") {

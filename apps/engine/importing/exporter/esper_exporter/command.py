@@ -16,16 +16,27 @@ from .refusal import Refusal
 BATCH = 3  # of the example: neither 1, which torch broadcasts, nor a size that a model is likely to have
 
 
+def require_rows(outputs):
+    """That what the model says of a batch is as many rows of the same shape; by batch size."""
+    row = list(outputs[max(outputs)].shape[1:])
+    for batch, output in outputs.items():
+        if list(output.shape) == [batch, *row]:
+            continue
+        raise Refusal(f"of a batch of {batch} the model's output has shape {list(output.shape)}, not {[batch, *row]}; a "
+                      ".squeeze() without a dimension takes the batch's, too, where it is 1")
+
+
 def check_outputs(model, example, program):
-    """What the model says in evaluation of a few batches: the engine has to find the same."""
+    """What the model says in evaluation of a few batches: the engine has to find the same. The last batch of a pass may be
+    a single sample."""
     model.eval()
-    tensors = {}
+    sizes = sorted({1, 2, BATCH + 2} | program.doubtful_batches())
+    inputs = {batch: example.batch(batch).contiguous() for batch in sizes}
     with torch.no_grad():
-        for batch in sorted({2, BATCH + 2} | program.doubtful_batches()):
-            x = example.batch(batch)
-            tensors[f"input.{batch}"] = x.contiguous()
-            tensors[f"output.{batch}"] = model(x).contiguous()
-    return tensors
+        outputs = {batch: model(x).contiguous() for batch, x in inputs.items()}
+    require_rows(outputs)
+    return {f"{kind}.{batch}": tensor for kind, batches in (("input", inputs), ("output", outputs))
+            for batch, tensor in batches.items()}
 
 
 def gradients_of(output, parameters):
