@@ -184,6 +184,8 @@ auto naming_lack_of_memory(const std::string& name, Read read) {
 
 Dataset other_samples(const DataConfig& config, const Preprocessing& like, const ReadOptions& options) {
   auto raw = read_test_samples(config, like.table, options);
+  align_features(like.feature_names, raw, config.test_path);
+  reshape(raw, config.shape);
   RawSamples training;
   training.class_names = like.class_names;
   if (!like.class_names.empty() && !raw.class_names.empty()) align_classes(training, raw, config.test_path);
@@ -192,7 +194,6 @@ Dataset other_samples(const DataConfig& config, const Preprocessing& like, const
                fmt::format("a sample has {} targets, the network has {} outputs", raw.target_sizes.at(0),
                            like.shape.num_classes));
   }
-  align_features(like.feature_names, raw, config.test_path);
   require_known_classes(raw, std::vector<bool>(static_cast<std::size_t>(like.shape.num_classes), true),
                         config.test_path, config);
   return thinned(to_dataset(std::move(raw), like.shape.num_classes), config, options);

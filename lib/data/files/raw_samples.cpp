@@ -75,10 +75,15 @@ void align_features(const std::vector<std::string>& names, RawSamples& samples, 
   std::vector<std::size_t> places;
   for (const auto& name : names) {
     const auto found = std::ranges::find(own, name);
-    if (found == own.end()) fail_input(file, "", "column \"" + name + "\" of the training data is not there");
+    if (found == own.end()) {
+      fail_input(file, "",
+                 "column \"" + name + "\" of the training data is not there before the last one, which is the target");
+    }
     places.push_back(static_cast<std::size_t>(found - own.begin()));
   }
-  if (names.size() != own.size()) fail_input(file, "", "has columns that the training data do not have");
+  const auto added =
+      std::ranges::find_if(own, [&](const auto& name) { return std::ranges::find(names, name) == names.end(); });
+  if (added != own.end()) fail_input(file, "", "the training data have no column \"" + *added + "\"");
   std::vector<float> row(own.size());
   for (auto at = values->begin(); at != values->end(); at += static_cast<std::ptrdiff_t>(row.size())) {
     std::copy_n(at, row.size(), row.begin());

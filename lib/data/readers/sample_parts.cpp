@@ -87,6 +87,7 @@ void fit_to_training(RawSamples& part, const RawSamples& train, const std::strin
                      const DataConfig& config) {
   const std::string place = path.empty() ? name_of_data(config) : path;
   const bool has_samples = samples_in(part) > 0;
+  align_features(train.feature_names, part, place);  // first: names say more than sizes and classes
   if (has_samples && part.sizes != train.sizes) {
     fail_input(place, "", fmt::format("{} samples and training samples differ in shape", name));
   }
@@ -94,7 +95,6 @@ void fit_to_training(RawSamples& part, const RawSamples& train, const std::strin
     fail_input(place, "", fmt::format("{} targets and training targets differ in shape", name));
   }
   align_classes(train, part, place);
-  align_features(train.feature_names, part, place);
   reshape(part, config.shape);
   if (!has_samples) fail_input(place, "", fmt::format("no {} samples left", name));
 }
@@ -127,7 +127,6 @@ RawSamples read_test_samples(const DataConfig& config, const TableEncoding& tabl
   BadSamples bad(config.bad_sample);
   auto samples = read_test_alone(config, table, options, bad);
   if (samples_in(samples) == 0) fail_input(config.test_path, "", "no samples left");
-  reshape(samples, config.shape);
   return samples;
 }
 

@@ -18,8 +18,8 @@ bool splits_itself(config::DataKind kind);
 // for text. Throws base::Error.
 RawParts read_samples(const config::DataConfig& config, TestPart test, const ReadOptions& options);
 
-// The samples at data.test_path alone, of the shape that data.shape gives them; no other place is read. table: the
-// encoding of a table with named columns.
+// The samples at data.test_path alone, of the shape that they have there; no other place is read. table: the encoding
+// of a table with named columns.
 RawSamples read_test_samples(const config::DataConfig& config, const TableEncoding& table, const ReadOptions& options);
 
 }  // namespace esper::data

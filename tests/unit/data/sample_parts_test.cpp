@@ -108,6 +108,11 @@ TEST_CASE("columns of a validation or test file are matched by the names of its 
   CHECK(torch::equal(splits.test->inputs, expected));
   write_file(folder / "other.csv", "height,depth,class\n10,2,bee\n");
   CHECK_THAT(complaint(config), ContainsSubstring("other.csv: column \"width\" of the training data is not there"));
+  write_file(folder / "other.csv", "class,height,width\n7,10,2\n");
+  CHECK_THAT(complaint(config),
+             ContainsSubstring("\"width\" of the training data is not there before the last one, which is the target"));
+  write_file(folder / "other.csv", "width,height,depth,class\n2,10,3,bee\n");
+  CHECK_THAT(complaint(config), ContainsSubstring("other.csv: the training data have no column \"depth\""));
 }
 
 TEST_CASE("columns are matched by their names where data.shape makes images of them, in data of later commands, too") {
@@ -123,6 +128,9 @@ TEST_CASE("columns are matched by their names where data.shape makes images of t
   CHECK(torch::equal(load_other(config, like).inputs, expected));
   NewSampleFiles files({folder / "new.csv"}, like);
   CHECK(torch::equal(files.next()->set.inputs, expected));
+  write_file(folder / "other.csv", "d,c,b,a,e,class\n4,3,2,1,0,ant\n");
+  CHECK_THAT(error_of([&] { load_other(config, like); }).what(),
+             ContainsSubstring("the training data have no column \"e\""));
 }
 
 TEST_CASE("a data set's own test part validates until the run names it") {
