@@ -93,10 +93,13 @@ void print_runs(const std::vector<RunRecord>& records, const std::vector<std::st
     print(run_table(records) +
           fmt::format("\n{} {}, {}\n", records.size(), records.size() == 1 ? "run" : "runs", bytes_text(bytes)));
   }
-  std::size_t shown = 0;
+  std::size_t damaged = 0;
   for (const auto& record : records) {
-    if (record.state != runs::RunState::kDamaged || ++shown > kReasonsShown) continue;
+    if (record.state != runs::RunState::kDamaged || ++damaged > kReasonsShown) continue;
     print_line("note: " + record.path + " is damaged: " + record.reason);
+  }
+  if (damaged > kReasonsShown) {
+    print_line(fmt::format("note: {} more damaged; --json has all reasons", damaged - kReasonsShown));
   }
   for (const auto& problem : problems) print_line("note: not searched: " + problem);
 }

@@ -167,6 +167,17 @@ TEST_CASE("two runs are compared by figures and fields, and one of them is delet
   CHECK_THAT(result["problems"][0].get<std::string>(), ContainsSubstring("within"));
 }
 
+TEST_CASE("of many damaged runs ten reasons are printed, and how many more there are") {
+  const RunRoom room;
+  for (int i = 0; i < 12; ++i) {
+    fs::create_directories(room.run(std::to_string(i)) / "checkpoints");
+    room.write(fs::relative(room.run(std::to_string(i)) / "config.yaml", room.path), "");
+  }
+  const auto listed = esper_runs({"list", room.path});
+  CHECK_THAT(listed.out, ContainsSubstring("is damaged: config.yaml cannot be read: it is empty") &&
+                             ContainsSubstring("\nnote: 2 more damaged; --json has all reasons\n"));
+}
+
 TEST_CASE("two thousand runs are listed in under 0.2 s") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
