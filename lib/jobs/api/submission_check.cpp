@@ -42,18 +42,20 @@ bool is_folder(const std::string& path) {
   return is_absolute_path(path) && std::filesystem::is_directory(path, ignored);
 }
 
-// The folder to make lies in one that exists, or in one that can be made there.
-bool can_be_made(const std::filesystem::path& path) {
+// The folder to make lies in one that exists, or in one that can be made there. Returns what is in the way; empty:
+// nothing.
+std::string obstacle_to(const std::filesystem::path& run_dir) {
+  using Type = std::filesystem::file_type;
   std::error_code ignored;
-  for (auto folder = path;; folder = folder.parent_path()) {
-    const auto kind = std::filesystem::status(folder, ignored).type();
-    if (kind == std::filesystem::file_type::directory) return true;
-    if (kind != std::filesystem::file_type::not_found || folder == folder.parent_path()) return false;
+  auto place = run_dir;
+  auto type = std::filesystem::status(place, ignored).type();
+  while (type == Type::not_found && place.has_relative_path()) {
+    place = place.parent_path();
+    type = std::filesystem::status(place, ignored).type();
   }
-}
-
-std::string cannot_be_made(const std::string& path) {
-  return fmt::format("the run folder {} cannot be made: not everything above it is a folder", path);
+  if (type == Type::directory) return "";
+  return fmt::format("the run folder {} cannot be made: {} {}; choose another place", run_dir.string(), place.string(),
+                     type == Type::none ? "cannot be looked at" : "is not a folder");
 }
 
 // A folder that cannot be looked at now is left to the start of the job.
@@ -112,10 +114,10 @@ std::string mistakes_in(const Submission& submission, FolderCheck folder) {
   const std::string& place = submission.run_dir.empty() ? submission.runs_dir : submission.run_dir;
   if (!is_absolute_path(place)) {
     mistakes.push_back("run_dir, or runs_dir: needs an absolute path");
-  } else if (folder == FolderCheck::kExists && !can_be_made(place)) {
-    mistakes.push_back(cannot_be_made(place));
-  } else if (folder == FolderCheck::kExists && !submission.run_dir.empty()) {
-    check_no_run(submission, mistakes);
+  } else if (folder == FolderCheck::kExists) {
+    const auto obstacle = obstacle_to(place);
+    if (!obstacle.empty()) mistakes.push_back(obstacle);
+    if (obstacle.empty() && !submission.run_dir.empty()) check_no_run(submission, mistakes);
   }
   const auto& needs = submission.needs;
   if (needs.threads < 0 || needs.memory_bytes < 0 || needs.gpus < kGpusByDevice)
@@ -147,8 +149,8 @@ std::string mistakes_in(const SweepSubmission& submission) {
   const std::string& place = submission.runs_dir;
   if (!is_absolute_path(place)) {
     mistakes.push_back("runs_dir: needs an absolute path");
-  } else if (!can_be_made(place)) {
-    mistakes.push_back(cannot_be_made(place));
+  } else if (const auto obstacle = obstacle_to(place); !obstacle.empty()) {
+    mistakes.push_back(obstacle);
   }
   if (submission.gpus < kGpusByDevice) mistakes.push_back("gpus: may not be below -1 (-1: by the run file's device)");
   if (submission.memory_bytes < 0) mistakes.push_back("memory_bytes: may not be below 0");
