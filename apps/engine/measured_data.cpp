@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "data/files/input_error.h"
 #include "data/readers/test_part.h"
 #include "engine/target_fit.h"
 #include "nissa/log.h"
@@ -39,12 +40,14 @@ bool is_gone(const std::string& path) {
   return !path.empty() && !std::filesystem::exists(path, unknown) && !unknown;
 }
 
-// Where data lie that can be measured without the run's own. Empty: there are none.
+// Where data lie that can be measured without the run's own. Empty: there are none. Images with labels are those of the
+// file of labels.
 std::string other_path(const EvaluateRequest& request) {
   const auto& data = request.config.data;
-  if (request.part != EvaluatedPart::kTest) return request.moved_path;
+  const auto& moved = request.moved_path.empty() || data.labels.empty() ? request.moved_path : data.labels;
+  if (request.part != EvaluatedPart::kTest) return moved;
   if (!request.added_test_path.empty()) return request.added_test_path;
-  return is_gone(data.path) ? data.test_path : request.moved_path;
+  return is_gone(data.path) ? data.test_path : moved;
 }
 
 // hint: what else may have changed them.

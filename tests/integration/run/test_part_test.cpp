@@ -133,6 +133,26 @@ TEST_CASE(
                                             ContainsSubstring("esper evaluate --set data.test_path=PATH"));
 }
 
+TEST_CASE("other images with labels are measured by their folder and their file of labels") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  const std::string examples = ESPER_SOURCE_DIR "/data/examples/images_labelled", run = room.run("run");
+  const auto trained = train(config, run,
+                             kShort + Words{"data.kind=images", "data.path=" + examples + "/pictures", "data.shape=[]",
+                                            "data.labels=" + examples + "/labels.csv", "data.columns.target=[colour]"});
+  INFO(trained.err);
+  REQUIRE(trained.exit_code == 0);
+  const std::string other = room.path / "other";
+  const auto labels = room.write("other.csv", "file,colour\na.png,blue\nb.png,green\n");
+  fs::create_directory(other);
+  fs::copy_file(examples + "/pictures/0.png", other + "/a.png");
+  fs::copy_file(examples + "/pictures/1.png", other + "/b.png");
+  const json report =
+      report_of(run_esper({"evaluate", run, "--json", "--set", "data.path=" + other, "data.labels=" + labels}));
+  CHECK(report["part"] == "test");
+  CHECK(report["test"]["samples"] == 2);
+}
+
 TEST_CASE("the test part of a run that names none is refused with the way out") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
