@@ -86,7 +86,7 @@ std::string overlap_of(DataKind kind, const fs::path& place, const OtherPlace& o
 void require_other_place(DataKind kind, const NamedPart& part, const fs::path& place, const OtherPlace& other) {
   const auto overlap = overlap_of(kind, place, other);
   if (overlap.empty()) return;
-  fail_config(part.key, fmt::format("{} and set data.{} to split a part off for {}{}", overlap, part.fraction,
+  fail_config(part.key, fmt::format("{} and train with data.{} to split a part off for {}{}", overlap, part.fraction,
                                     part.purpose, part.way_out));
 }
 

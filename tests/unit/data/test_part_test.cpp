@@ -66,7 +66,7 @@ TEST_CASE("validation data that train under another name are refused") {
   config.validation_path = folder / "link.csv";
   CHECK_THAT(refusal(config), ContainsSubstring("data.validation_path: ") &&
                                   ContainsSubstring("link.csv is also the training data; name other data, or remove it "
-                                                    "and set data.validation_fraction"));
+                                                    "and train with data.validation_fraction"));
   config.validation_path = config.path;
   CHECK_THAT(refusal(config), ContainsSubstring("train.csv is also the training data") &&
                                   ContainsSubstring("use a copy of the data: --set data.validation_path=COPY"));
@@ -95,7 +95,7 @@ TEST_CASE("a file of a folder that trains with all its files neither validates n
     auto config = config_of(kind, folder / "parts", file("link"));
     CHECK_THAT(refusal(config), ContainsSubstring("data.test_path: ") &&
                                     ContainsSubstring("is one of the files of the training data in ") &&
-                                    ContainsSubstring("leave the key out and set data.test_fraction"));
+                                    ContainsSubstring("leave the key out and train with data.test_fraction"));
     config.test_path = file("elsewhere/other");
     require_places(config);
     config.validation_path = file("parts/test");
