@@ -40,14 +40,17 @@ bool is_gone(const std::string& path) {
   return !path.empty() && !std::filesystem::exists(path, unknown) && !unknown;
 }
 
-// Where data lie that can be measured without the run's own. Empty: there are none. Images with labels are those of the
-// file of labels.
+// Where data lie that can be measured without the run's own. Empty: there are none.
 std::string other_path(const EvaluateRequest& request) {
   const auto& data = request.config.data;
-  const auto& moved = request.moved_path.empty() || data.labels.empty() ? request.moved_path : data.labels;
-  if (request.part != EvaluatedPart::kTest) return moved;
+  if (request.part != EvaluatedPart::kTest) return request.moved_path;
   if (!request.added_test_path.empty()) return request.added_test_path;
-  return is_gone(data.path) ? data.test_path : moved;
+  return is_gone(data.path) ? data.test_path : request.moved_path;
+}
+
+const char* key_of(const config::DataConfig& data, const std::string& path) {
+  if (path == data.path) return "path";
+  return path == data.labels ? "labels" : "test_path";
 }
 
 // hint: what else may have changed them.
@@ -81,6 +84,9 @@ std::optional<data::Splits> own_data(const EvaluateRequest& request, const Saved
 data::Dataset other_data(const EvaluateRequest& request, const SavedRun& saved) {
   auto config = request.config;
   config.data.test_path = other_path(request);
+  if (is_gone(config.data.test_path)) {
+    throw data::MissingData(config.data.test_path, key_of(config.data, config.data.test_path));
+  }
   config.data.test_fraction = 0;
   // A place of the run's own file was compared before it trained.
   if (config.data.test_path == request.added_test_path) data::require_test_place(config.data);

@@ -25,11 +25,13 @@ void take_out_added_test_path(EvaluateRequest& request) {
   if (!request.added_test_path.empty()) data.test_fraction = recorded.test_fraction;
 }
 
-// With --part the run's own data are meant.
+// With --part the run's own data are meant. Images with labels are named by a file, and lie below the path.
 std::string moved_path_of(const EvaluateOptions& options) {
-  const auto& path = options.request.config.data.path;
-  const bool moved = path != history::read_config_of_run(options.request.run_dir).config.data.path;
-  return moved && options.part.empty() ? path : "";
+  const config::DataConfig& data = options.request.config.data;
+  const config::DataConfig recorded = history::read_config_of_run(options.request.run_dir).config.data;
+  if (data.path == recorded.path || !options.part.empty()) return "";
+  if (data.labels.empty()) return data.path;
+  return data.test_path == recorded.test_path ? data.labels : data.test_path;
 }
 
 EvaluatedPart part_of(const EvaluateOptions& options, const config::RunConfig& config) {

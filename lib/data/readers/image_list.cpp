@@ -138,6 +138,10 @@ class LabelledImages {
     const auto header = table_header(table);
     config::ColumnsConfig columns;
     columns.target = config_.columns.target.empty() ? default_target(header, file) : config_.columns.target;
+    if (std::ranges::find(columns.target, header.front()) != columns.target.end()) {
+      fail_input(file, "line 1",
+                 "the first column names the images, and " + base::in_quotes(header.front()) + " is the target");
+    }
     columns.features = columns.categorical = {header.front()};
     const auto encoding = chosen_columns(header, columns, options_.task, file);
     return read_rows(table, encoding, TargetColumns::kRead, options_, bad_);
@@ -147,10 +151,6 @@ class LabelledImages {
   std::vector<std::string> default_target(const std::vector<std::string>& header, const fs::path& file) {
     if (target_.empty()) target_ = header.back();
     fields_of({target_}, header, file);
-    if (header.front() == target_) {
-      fail_input(file, "line 1",
-                 "the first column names the images, and " + base::in_quotes(target_) + " is the target");
-    }
     return {target_};
   }
 

@@ -151,6 +151,9 @@ TEST_CASE("other images with labels are measured by their folder and their file 
       report_of(run_esper({"evaluate", run, "--json", "--set", "data.path=" + other, "data.labels=" + labels}));
   CHECK(report["part"] == "test");
   CHECK(report["test"]["samples"] == 2);
+  const auto gone = run_esper({"evaluate", run, "--set", "data.path=" + other, "data.labels=" + other + "/none.csv"});
+  CHECK(gone.exit_code == 3);
+  CHECK_THAT(gone.err, ContainsSubstring("/none.csv: does not exist; data.labels names it"));
 }
 
 TEST_CASE("the test part of a run that names none is refused with the way out") {

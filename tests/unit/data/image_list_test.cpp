@@ -79,6 +79,14 @@ TEST_CASE("labels: a file that lacks the column that is the target of the traini
   CHECK_THAT(data.complaint(Task::kRegression), ContainsSubstring("more.csv: line 1: has no column \"size\""));
 }
 
+TEST_CASE("labels: the column of the images is no target, named or not") {
+  Labelled data("file\n0.png\n1.png\n");
+  for (const auto& target : {std::vector<std::string>(), std::vector<std::string>{"file"}}) {
+    data.config.columns.target = target;
+    CHECK_THAT(data.complaint(), ContainsSubstring("the first column names the images, and \"file\" is the target"));
+  }
+}
+
 TEST_CASE("labels: several targets of an image") {
   Labelled data("file,red,round,size\n0.png,0,1,2.5\n1.png,1,1,0.5\n2.png,0,0,7\n3.png,1,0,1\n");
   const auto sizes = data.load(Task::kRegression);
