@@ -59,7 +59,7 @@ CLI::Validator whole_number(std::int64_t least, std::int64_t most, const std::st
 }
 
 std::string refuse_empty(const std::string& value) {
-  return value.empty() ? "is empty; give a name, or omit the option" : "";
+  return value.empty() ? "is empty; give a value, or omit the option" : "";
 }
 
 void add_set_option(CLI::App& command, std::vector<std::string>& assignments) {
