@@ -81,7 +81,8 @@ std::optional<Number> number_in(RunReading& reading, const ConfigText& config, s
 template <class Name>
 std::string name_in(RunReading& reading, const ConfigText& config, std::string_view path) {
   const auto value = config.value_of(path);
-  if (!base::from_name<Name>(value.value_or(""))) report_field(reading, path, value);
+  if (const auto named = base::from_name<Name>(value.value_or(""))) return std::string(base::name_of(*named));
+  report_field(reading, path, value);
   return config.text_of(path);
 }
 
