@@ -36,6 +36,7 @@
 #include "tolaria/run/run_folder.h"
 #include "tolaria/run/run_image.h"
 #include "tolaria/state/control_record.h"
+#include "tolaria/state/safety_record.h"
 #include "tolaria/state/training_identity.h"
 
 namespace esper::engine {
@@ -153,7 +154,11 @@ void leave_out(TrainingSetup& setup, const std::vector<std::string>& seeds, Orig
   progress["patience"] = nullptr;
   progress.erase("patience_loss");
   progress["epochs_without_better"] = 0;
-  if (progress.contains("safety")) progress["safety"]["losses"] = json::array();
+  if (progress.contains("safety")) {
+    auto safety = tolaria::safety_record_from_json(progress["safety"]);
+    safety.remove_active_seed();
+    progress["safety"] = tolaria::to_json(safety);
+  }
 }
 
 history::GrowthRecord fork_record(const ForkRequest& fork, const Origin& origin) {

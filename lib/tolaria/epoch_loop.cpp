@@ -240,7 +240,7 @@ EpochEnd EpochLoop::end_epoch(Epoch& epoch) {
     progress.best = best_before;
     epoch.is_best = false;
   }
-  if (growth_.removed_heard_seed()) progress.safety.losses.clear();  // losses to come are not judged by them
+  if (growth_.removed_active_seed()) progress.safety.remove_active_seed();
   trainer_.take_structure();
   evaluation_.forward.take_structure();
   safety_.end_epoch(epoch.verdict, epoch.measured, decision_of(growth_.figures().questions));

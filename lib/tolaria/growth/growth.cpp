@@ -38,8 +38,8 @@ void compare_seeds(ControlRecord& controls, const kasmina::Network& network, con
   }
 }
 
-// By the alpha of each seed that is heard, fossils too.
-SeedAlphas heard_in(const kasmina::Network& network) {
+// The alpha of each active seed (alpha above 0), fossils too.
+SeedAlphas active_in(const kasmina::Network& network) {
   SeedAlphas alphas;
   for (const SeedState& seed : kasmina::export_seed_states(network.state())) {
     if (seed.figures.alpha != 0) alphas[seed.seed_id] = seed.figures.alpha;
@@ -48,9 +48,9 @@ SeedAlphas heard_in(const kasmina::Network& network) {
 }
 
 // An epoch that was undone was validated without the seeds that are culled for it.
-SeedAlphas heard_in_validation(SeedAlphas heard, const Measurements& measured) {
-  for (const auto& seed_id : measured.undone_seeds) heard.erase(seed_id);
-  return heard;
+SeedAlphas active_in_validation(SeedAlphas active, const Measurements& measured) {
+  for (const auto& seed_id : measured.undone_seeds) active.erase(seed_id);
+  return active;
 }
 
 // Those of them that grow no more.
@@ -137,7 +137,7 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
     progress.window =
         with_epoch(progress.window, results.measured.running.by_sample, config.policy.heuristic.window_epochs);
   }
-  const auto ran = alphas_of(model.network), heard_before = heard_in(model.network);
+  const auto ran = alphas_of(model.network), active_before = active_in(model.network);
   changes_.end_epoch(facts);
   auto measured = kasmina::export_growing_seed_states(model.network.state());
   const base::Clock& clock = evaluation_.facts.clock;
@@ -147,10 +147,10 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
   const bool settles = results.is_last && at_the_end_ == AtTheEnd::kSettle && needs_settling(model.network, ran);
   if (settles && settle(progress, ran) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   step::follow_training_gates(model);
-  const auto heard = heard_in(model.network);
-  left_as_validated_ = heard == heard_in_validation(heard_before, results.measured);
-  removed_heard_seed_ =
-      std::ranges::any_of(heard_before, [&](const auto& seed) { return !heard.contains(seed.first); });
+  const auto active = active_in(model.network);
+  left_as_validated_ = active == active_in_validation(active_before, results.measured);
+  removed_active_seed_ =
+      std::ranges::any_of(active_before, [&](const auto& seed) { return !active.contains(seed.first); });
   ended_ = results.measured.undone.empty() ? ended_of(std::move(measured), model.network) : std::vector<SeedState>();
   log_.publish();
   hook_ms_ = base::milliseconds(clock.now() - begin);

@@ -47,12 +47,12 @@ class Growth {
   // Of the last epoch's end: the network's validation, where seeds that were settled changed the network.
   const std::optional<EpochFigures>& settled_validation() const { return settled_validation_; }
 
-  // Whether the last epoch's end left the network that the epoch validated: each seed that was heard at its alpha, and
+  // Whether the last epoch's end left the network that the epoch validated: each active seed at its alpha, and
   // no other. Not of seeds that were settled.
   bool left_as_validated() const { return left_as_validated_; }
 
-  // Whether it removed a seed that was heard: losses from before are another network's.
-  bool removed_heard_seed() const { return removed_heard_seed_; }
+  // Whether it removed an active seed (alpha above 0): losses from before are another network's.
+  bool removed_active_seed() const { return removed_active_seed_; }
 
   GrowthFigures figures() const { return {questions_.figures(), hook_ms_, changes_.optimizer_rebuilds(), ended_}; }
 
@@ -68,7 +68,7 @@ class Growth {
   double hook_ms_ = 0;  // of the last epoch's end
   std::vector<leyline::SeedState> ended_;
   std::optional<EpochFigures> settled_validation_;
-  bool left_as_validated_ = true, removed_heard_seed_ = false;
+  bool left_as_validated_ = true, removed_active_seed_ = false;
 };
 
 }  // namespace esper::tolaria

@@ -52,8 +52,7 @@ std::string why_bad(const EpochCheck::Epoch& epoch, const step::Model& model, co
   return reason.empty() ? loss_explosion(epoch.measured, good_state) : reason;
 }
 
-// The losses before are those of a network with a seed that was heard, the epoch's is that of the one without it.
-bool lacks_heard_seed(const Measurements& measured, const kasmina::Network& network) {
+bool lost_active_seed(const Measurements& measured, const kasmina::Network& network) {
   if (measured.undone_seeds.empty()) return false;
   return std::ranges::any_of(kasmina::export_seed_states(network.state()), [&](const leyline::SeedState& seed) {
     return seed.figures.alpha != 0 && std::ranges::count(measured.undone_seeds, seed.seed_id) > 0;
@@ -62,8 +61,10 @@ bool lacks_heard_seed(const Measurements& measured, const kasmina::Network& netw
 
 LossVerdict judge(const Measurements& measured, const Evaluation& evaluation, const RunProgress& progress) {
   const RunFacts& facts = evaluation.facts;
-  if (!facts.config.safety.watch_loss || lacks_heard_seed(measured, evaluation.model.network)) return {};
-  return judge_loss({measured.running.loss, measured.running.score, facts.num_classes}, progress.safety);
+  if (!facts.config.safety.watch_loss) return {};
+  return judge_loss({measured.running.loss, measured.running.score, facts.num_classes,
+                     lost_active_seed(measured, evaluation.model.network)},
+                    progress.safety);
 }
 
 // At an epoch's end.

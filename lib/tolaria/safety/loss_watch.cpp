@@ -2,9 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <span>
 
 namespace esper::tolaria {
 namespace {
@@ -16,13 +18,16 @@ constexpr double kSigmas = 6;
 constexpr std::int32_t kSuspectsInARow = 3;
 constexpr double kBetterThanGuessing = 0.6, kNearGuessing = 0.065;
 
-bool has_collapsed(const EpochLoss& epoch, double mean) {
-  const auto& [loss, score, num_classes] = epoch;
-  if (num_classes < 2) return false;
-  const auto classes = static_cast<double>(num_classes);
+double mean_of(std::span<const double> losses) {
+  return std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(losses.size());
+}
+
+bool has_collapsed(const EpochLoss& epoch, std::span<const double> losses) {
+  if (epoch.num_classes < 2 || epoch.lost_seed || losses.size() < kFewest) return false;
+  const auto classes = static_cast<double>(epoch.num_classes);
   const double guessing = std::log(classes);
-  return score < (1 / classes + 1) / 2 && mean < kBetterThanGuessing * guessing &&
-         std::abs(loss - guessing) < kNearGuessing * guessing;
+  return epoch.score < (1 / classes + 1) / 2 && mean_of(losses) < kBetterThanGuessing * guessing &&
+         std::abs(epoch.loss - guessing) < kNearGuessing * guessing;
 }
 
 }  // namespace
@@ -32,15 +37,15 @@ LossVerdict judge_loss(const EpochLoss& epoch, const SafetyRecord& record) {
   LossVerdict verdict;
   const auto& losses = record.losses;
   if (losses.size() < kFewest) return verdict;
-  const auto count = static_cast<double>(losses.size());
-  verdict.mean = std::accumulate(losses.begin(), losses.end(), 0.0) / count;
+  verdict.mean = mean_of(losses);
   double squares = 0;
   for (const double value : losses) squares += (value - verdict.mean) * (value - verdict.mean);
-  verdict.deviation = std::sqrt(squares / count);
-  if (has_collapsed(epoch, verdict.mean)) {
+  verdict.deviation = std::sqrt(squares / static_cast<double>(losses.size()));
+  const auto since_removal = std::span(losses).subspan(static_cast<std::size_t>(record.losses_before_removal));
+  if (has_collapsed(epoch, since_removal)) {
     verdict.kind = Kind::kBad;
-    verdict.reason =
-        fmt::format("the validation loss is that of guessing, {:.4g}, after {:.4g} on average", loss, verdict.mean);
+    verdict.reason = fmt::format("the validation loss is that of guessing, {:.4g}, after {:.4g} on average", loss,
+                                 mean_of(since_removal));
     return verdict;
   }
   const bool is_suspect =
@@ -61,7 +66,9 @@ void record_verdict(SafetyRecord& record, const LossVerdict& verdict, double los
   record.suspect_epochs = 0;
   record.good_step = step;
   record.losses.push_back(loss);
-  if (record.losses.size() > kWindow) record.losses.erase(record.losses.begin());
+  if (record.losses.size() <= kWindow) return;
+  record.losses.erase(record.losses.begin());
+  record.losses_before_removal = std::max(0, record.losses_before_removal - 1);
 }
 
 }  // namespace esper::tolaria

@@ -4,8 +4,8 @@
 // epochs with at least 10; three suspect epochs in a row are a divergence. A classifier collapses where it was clearly
 // better than guessing (below 0.6 ln C on average over the window) and is now within 6.5 % of it; unlike in the
 // reference, its score must be low, too: below the middle between 1/C and 1. A network that overfits passes that loss
-// with a good score. The window begins anew where a seed that was heard is removed: what is left has a loss of its own.
-// Pure; any thread.
+// with a good score. Without an active seed (alpha above 0) that it had, a network may well be back at guessing: a
+// collapse is judged by the losses since the removal alone, with at least 10 of them. Pure; any thread.
 
 #include <cstdint>
 #include <string>
@@ -29,6 +29,7 @@ struct EpochLoss {
   double loss = 0;               // finite
   double score = 0;              // 0..1
   std::int64_t num_classes = 0;  // 0: the task has none
+  bool lost_seed = false;        // validated without an active seed that the network had in the epochs before
 };
 
 LossVerdict judge_loss(const EpochLoss& epoch, const SafetyRecord& record);

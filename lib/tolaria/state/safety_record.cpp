@@ -31,6 +31,7 @@ constexpr auto json_members(const SafetyRecord*) {
                     json_member("failed_epochs", &R::failed_epochs),
                     json_member("failed_steps", &R::failed_steps),
                     json_member("losses", &R::losses),
+                    json_member("losses_before_removal", &R::losses_before_removal),
                     json_member("suspect_epochs", &R::suspect_epochs),
                     json_member("good_step", &R::good_step)};
 }
@@ -74,7 +75,8 @@ bool is_sound(const SafetyRecord& record) {
          record.failed_epochs >= 0 && record.suspect_epochs >= 0 && record.good_step >= 0 &&
          are_sound(record.skipped_steps) && are_sound(record.compared_steps) && are_sound(record.failed_steps) &&
          are_sound(record.rate_cuts, is_rate) && are_sound(record.splits, is_parts) && is_rate(record.rate) &&
-         is_parts(record.parts) && record.losses.size() <= kMostEntries &&
+         is_parts(record.parts) && record.losses.size() <= kMostEntries && record.losses_before_removal >= 0 &&
+         record.losses_before_removal <= std::ssize(record.losses) &&
          std::ranges::all_of(record.losses, [](double loss) { return std::isfinite(loss); });
 }
 

@@ -34,6 +34,8 @@ struct SafetyRecord {
   // The validation losses of the last good epochs, the newest last, and what the governor makes of them
   // (safety/loss_watch.h).
   std::vector<double> losses;
+  // How many of them, the oldest, are of the network with an active seed (alpha above 0) that was removed since.
+  std::int32_t losses_before_removal = 0;
   std::int32_t suspect_epochs = 0;  // the last ones in a row
   std::int64_t good_step = 0;       // of the newest state that is not suspect
 
@@ -54,6 +56,8 @@ struct SafetyRecord {
 
   // Adds a reaction that it does not have yet; others change nothing.
   void apply(const ReactionRecord& reaction);
+  // All losses so far are of a network with an active seed that is removed now.
+  void remove_active_seed() { losses_before_removal = static_cast<std::int32_t>(losses.size()); }
   // After an epoch that ended well, before `step`: what is past is dropped.
   void end_epoch(std::int64_t step);
 };

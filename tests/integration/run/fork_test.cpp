@@ -315,8 +315,10 @@ TEST_CASE("a fork without a seed has no figures of its parent's, and a run that 
                            ContainsSubstring("--resume " + child.string() + " --set epochs=N"));
   CHECK(made.out.find("to continue") == std::string::npos);
   CHECK(state_of(child, last)["progress"]["validation"].is_null());
-  CHECK_FALSE(state_of(parent, last)["progress"]["safety"]["losses"].empty());
-  CHECK(state_of(child, last)["progress"]["safety"]["losses"].empty());
+  const auto safety = state_of(child, last)["progress"]["safety"];
+  CHECK(safety["losses"].size() > 0);
+  CHECK(safety["losses_before_removal"] == safety["losses"].size());
+  CHECK(state_of(parent, last)["progress"]["safety"]["losses_before_removal"] == 0);
 
   const Finished refused = resume(child);
   CHECK(refused.exit_code == 2);

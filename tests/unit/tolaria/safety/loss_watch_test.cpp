@@ -65,6 +65,20 @@ TEST_CASE("a classifier that falls back to guessing has collapsed, at once; one 
   CHECK(judge_loss({guessing, 0.11, 10}, poor).kind == Kind::kGood);
 }
 
+TEST_CASE("after a seed's removal a collapse is judged by the losses since, an explosion by all") {
+  const double guessing = std::log(10.0);
+  auto record = record_around(0.5, 12);
+  CHECK(judge_loss({guessing, 0.11, 10, true}, record).kind == Kind::kGood);
+  CHECK(judge_loss({30, 0.11, 10, true}, record).kind == Kind::kSuspect);
+  record.remove_active_seed();
+  for (int i = 0; i < 9; ++i) CHECK(judge(record, 0.5, 13 + i) == Kind::kGood);
+  CHECK(judge_loss({guessing, 0.11, 10}, record).kind == Kind::kGood);
+  CHECK(judge_loss({30, 0.11, 10}, record).kind == Kind::kSuspect);
+  CHECK(record.losses_before_removal == 11);  // the window has 20
+  CHECK(judge(record, 0.5, 22) == Kind::kGood);
+  CHECK(judge_loss({guessing, 0.11, 10}, record).kind == Kind::kBad);
+}
+
 TEST_CASE("the window holds the last twenty good epochs") {
   auto record = record_around(2, 40);
   CHECK(record.losses.size() == 20);
