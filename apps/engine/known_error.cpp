@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 #include <fmt/core.h>
 
+#include "device/asynchronous_error.h"
 #include "device/out_of_memory.h"
 #include "device/settings.h"
 
@@ -23,7 +24,15 @@ std::optional<Error> known_error(const std::exception& error) {
                              name));
   }
   const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
-  return of_torch != nullptr ? std::optional(Error(ExitCode::kBug, of_torch->what_without_backtrace())) : std::nullopt;
+  const std::string text = of_torch != nullptr ? of_torch->what_without_backtrace() : error.what();
+  if (device::is_asynchronous_error(text)) {
+    return Error(ExitCode::kBug,
+                 fmt::format("the GPU failed: {}\nCUDA reports such an error late: any earlier work may be its cause, "
+                             "or the hardware (dmesg has the driver's messages, NVRM: Xid). To continue a run from "
+                             "its newest checkpoint: esper train --resume RUN",
+                             text.substr(0, text.find('\n'))));
+  }
+  return of_torch != nullptr ? std::optional(Error(ExitCode::kBug, text)) : std::nullopt;
 }
 
 ExitCode exit_code_of(const std::exception& error) {

@@ -11,8 +11,8 @@ namespace esper::device {
 namespace {
 
 // In lower case: what cudaGetErrorString says of the errors after which a process can use the card no more (CUDA 13.0),
-// and what cuBLAS and cuDNN make of them.
-constexpr std::array<std::string_view, 17> kLateWords = {"illegal memory access",
+// and what cuBLAS and cuDNN make of them. "unknown error" is what the driver has for a card that is gone from its bus.
+constexpr std::array<std::string_view, 18> kLateWords = {"illegal memory access",
                                                          "device-side assert",
                                                          "unspecified launch failure",
                                                          "uncorrectable ecc error",
@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, 17> kLateWords = {"illegal memory access"
                                                          "tensor memory not completely freed",
                                                          "mps client has been terminated",
                                                          "async error has occured in external entity",
+                                                         "error: unknown error",
                                                          "cublas_status_execution_failed",
                                                          "cudnn_status_execution_failed"};
 

@@ -30,7 +30,7 @@ constexpr auto kMeanings =
                std::pair{ExitCode::kCheckpoint, "no usable checkpoint"},
                std::pair{ExitCode::kResources, "out of memory or disk space, or a file that cannot be used"},
                std::pair{ExitCode::kPolicy, "policy error"},
-               std::pair{ExitCode::kBug, "a bug of Esper"},
+               std::pair{ExitCode::kBug, "a bug of Esper, or a GPU that failed"},
                std::pair{ExitCode::kTryAgain, "try again later"},
                std::pair{ExitCode::kHungUp, "stopped by SIGHUP"},
                std::pair{ExitCode::kInterrupted, "stopped by SIGINT"},

@@ -12,7 +12,7 @@ using esper::device::is_asynchronous_error;
 TEST_CASE("an error that CUDA reports late is told from one of the call itself") {
   for (const std::string text : {"CUDA error: an illegal memory access was encountered\nSearch for `cudaErrorIllegal",
                                  "CUDA error: device-side assert triggered", "CUDA error: unspecified launch failure",
-                                 "CUDA driver error: uncorrectable ECC error encountered",
+                                 "CUDA driver error: uncorrectable ECC error encountered", "CUDA error: unknown error",
                                  "CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm( handle",
                                  "CUDA error: the MPS client has been terminated by the server",
                                  "the compiled program failed: CUDA error: misaligned address"}) {
@@ -22,6 +22,7 @@ TEST_CASE("an error that CUDA reports late is told from one of the call itself")
   for (const std::string text :
        {"CUDA error: invalid argument", "CUDA error: no kernel image is available for execution on the device",
         "CUDA error: too many resources requested for launch", "CUDA error: out of memory",
+        "CUDA unknown error - this may be due to an incorrectly set up environment",
         "CUDA error: MPS client failed to connect to the MPS control daemon or the MPS server",
         "an index is out of range"}) {
     CAPTURE(text);
