@@ -5,7 +5,7 @@ import json
 import sys
 
 FALLBACKS = ("tolaria.graph_fallback", "tolaria.compile_fallback", "tolaria.compile_runtime_fallback",
-             "tolaria.compile_package_refused", "tolaria.recording_refused", "tolaria.graph_disabled_after_failures")
+             "tolaria.graph_disabled_after_failures", "tolaria.growth_unprepared", "tolaria.pinned_memory_refused")
 
 
 def packets(folder):
