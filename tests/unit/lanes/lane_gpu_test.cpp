@@ -115,6 +115,32 @@ TEST_CASE("on a card the forward of validation is a graph that has eager's outpu
   }
 }
 
+TEST_CASE("on a card training and validation by turns reserve no more memory from epoch to epoch") {
+  const auto gpu = gpu_or_skip();
+  LaneCase whole = lane_cases()[5], ragged = whole;
+  ragged.batch = 3;
+  Runs runs(whole, Lane::kGraph, gpu);
+  config::StepConfig config;
+  config.lane = Lane::kGraph;
+  lanes::EvaluationForward forward(*runs.model, config, gpu, [](const leyline::TelemetryEvent&) {});
+  constexpr std::int64_t kEpochs = 12, kSteps = 50;
+  std::uint64_t half_way = 0;
+  for (std::int64_t epoch = 0; epoch < kEpochs; ++epoch) {
+    for (std::int64_t step = epoch * kSteps; step < (epoch + 1) * kSteps; ++step) {
+      runs.runner->step(batches_on(gpu, whole, 1, static_cast<std::uint64_t>(step)), {step, 1000});
+    }
+    {
+      const c10::InferenceMode inference;
+      for (const LaneCase* part : {&whole, &whole, &ragged}) forward(batches_on(gpu, *part, 1).front().inputs);
+    }
+    device::cuda().synchronize(gpu.index());
+    if (epoch == kEpochs / 2) half_way = device::cuda().memory(gpu.index()).reserved_bytes;
+  }
+  CHECK(forward.batches()[static_cast<std::size_t>(Lane::kGraph)] == 3 * kEpochs - 2 * 3);
+  CHECK(runs.runner->figures().steps_in(Lane::kGraph) > kEpochs * kSteps / 2);
+  CHECK(device::cuda().memory(gpu.index()).reserved_bytes == half_way);
+}
+
 TEST_CASE("on a card replay and graph do what eager does, on every network and in every precision") {
   const auto gpu = gpu_or_skip();
   for (LaneCase c : cases_on_a_card()) {
