@@ -140,11 +140,43 @@ printf '#!/bin/bash\necho whole' >"$STUBS/esper"
 ends 0 "" bash -c "$(sourced "$measured")"
 [[ $(cat "$work/mlp-cuda-fp32.json") == whole ]] || failed "the report is not kept"
 
-# On a GPU the tests of each file of gpu_tests are started, and those that compile one by one.
-printf '#!/bin/bash\necho "$*" >>"$STUBS/started"; [[ $* != *--list-tests* ]] || printf "one\\\\na, b\\\\n"' >"$STUBS/gpu_tests"
+# On a GPU the tests of each file of gpu_tests are started, and those that compile one by one, each of them once.
+printf '#!/bin/bash\necho "$*" >>"$STUBS/started"' >"$STUBS/gpu_tests"
 chmod +x "$STUBS/gpu_tests"
 ends 0 "" bash -c "$(sourced 'BIN=$STUBS; item() { shift 2; "$@"; }; items_of_test')"
-grep -qF 'a\, b' "$STUBS/started" || failed "starts not each case that compiles: $(cat "$STUBS/started")"
-started=$(grep -o '\[#[a-z_]*\]' "$STUBS/started" | sort)
+started=$({ grep -o '\[#[a-z_]*\]' "$STUBS/started" && echo '[#compiled_gpu_test]'; } | sort)
 files=$(grep -o '[a-z_]*_test\.cpp' "$source_folder/tests/gpu/CMakeLists.txt" | sed 's/\(.*\)\.cpp/[#\1]/' | sort)
 [[ $started == "$files" ]] || failed "starts the tests of other files than tests/gpu/CMakeLists.txt names: $started"
+compiling=$source_folder/tests/integration/lanes/compiled_gpu_test.cpp
+mapfile -t cases < <(sed -n 's/^TEST_CASE("\(.*\)") {$/\1/p' "$compiling")
+((${#cases[@]} == $(grep -c '^TEST_CASE(' "$compiling"))) || failed "a name in compiled_gpu_test.cpp is not on one line"
+eval "$(sed -n '/^COMPILED_TESTS=(/,/^)/p' "$work/scripts/gpu_items.sh")"
+((${#cases[@]} == ${#COMPILED_TESTS[@]})) || failed "compiled_gpu_test.cpp has ${#cases[@]} tests, COMPILED_TESTS ${#COMPILED_TESTS[@]}"
+mapfile -t all < <(sed -n 's/^TEST_CASE("\(.*\)") {$/\1/p' "$source_folder"/tests/unit/*/{,*/}*_gpu_test.cpp \
+  "$source_folder/tests/unit/device/module_test.cpp" "$compiling")
+for entry in "${COMPILED_TESTS[@]}"; do
+  pattern=${entry#*:*:} matches=0
+  for case in "${all[@]}"; do [[ $case != $pattern ]] || matches=$((matches + 1)); done
+  ((matches == 1)) || failed "$matches tests have the name of $entry"
+done
+
+# An item is begun only if its forecast fits before the deadline, where it ends in any case.
+items='failed=() left_out=() ONLY=() number=0 PART=1 PARTS=1 LIST="" VERB=test OUTPUT=$STUBS DEADLINE_S=$((SECONDS + 50));'
+ends 0 "left out: long, of 60 s; failed: wrong (status 3)" bash -c "$(sourced "$items"'
+  item long 60 touch "$STUBS/long"; item short 20 touch "$STUBS/short"; item wrong 1 bash -c "exit 3"
+  echo "left out: ${left_out[*]}; failed: ${failed[*]}"')"
+[[ -e $STUBS/short && ! -e $STUBS/long ]] || failed "did not begin what fits, and that alone"
+ends 0 "left out: hangs, after " bash -c "$(sourced "${items/50/3}"'
+  item hangs 1 /bin/sleep 60; echo "left out: ${left_out[*]}; failed: ${failed[*]}"')"
+
+# What docs/gpu.md has run in a quarter of an hour fits into its deadlines, and these into ten minutes a command.
+touch "$work/cifar10-images.tar.gz" "$work/tinyshakespeare.txt"
+mapfile -t plan < <(grep -o '`scripts/gpu_check [^`]*--deadline [0-9]*`' "$source_folder/docs/gpu.md" | tr -d '`')
+((${#plan[@]} > 5)) || failed "docs/gpu.md has no plan"
+for command in "${plan[@]}"; do
+  ((${command##* } <= 570)) || failed "takes longer than a command may: $command"
+  read -r -a words <<<"$command"
+  ends 0 " s  in all, of ${command##* } s" env -C "$work" "${words[@]}" --list
+done
+ends 75 " s  in all, of 30 s" "$work/scripts/gpu_check" test --only gpu_ --deadline 30 --list
+ends 2 "no item has such a name" "$work/scripts/gpu_check" test --only nothing --list
