@@ -96,10 +96,13 @@ CheckpointStore::CheckpointStore(FileSystem& files, std::string folder, const st
   std::erase_if(entries_, [&](const auto& entry) { return kind_at(files_, entry.path) != PathKind::kFolder; });
 }
 
+CheckpointEntry CheckpointStore::entry_of(const CheckpointInfo& info) const {
+  return {folder_ + "/" + history::checkpoint_name(info.epoch, info.step), info.step, info.epoch};
+}
+
 CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image, Rank rank) {
   sync_decisions();
-  const std::string name = history::checkpoint_name(image.info.epoch, image.info.step);
-  const CheckpointEntry entry{folder_ + "/" + name, image.info.step, image.info.epoch};
+  const CheckpointEntry entry = entry_of(image.info);
   Published published{entry, 0, {}, {}};
   if (!holds(entry, image.info)) {
     unrecorded_ = entry.path;
@@ -110,9 +113,8 @@ CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image
   list(entry);
   const bool new_best = rank == Rank::kBest && best_path_ != entry.path;
   if (published.bytes > 0 || new_best) {
-    json written = {{"what", "checkpoint"},     {"name", name},
-                    {"step", entry.step},       {"epoch", entry.epoch},
-                    {"bytes", published.bytes}, {"best", rank == Rank::kBest}};
+    json written = {{"what", "checkpoint"}, {"name", entry.name()},     {"step", entry.step},
+                    {"epoch", entry.epoch}, {"bytes", published.bytes}, {"best", rank == Rank::kBest}};
     if (image.run.contains("topology_hash")) written["topology"] = image.run["topology_hash"];
     record(written.dump());
   }
@@ -182,12 +184,12 @@ std::string CheckpointStore::rotate_journal(const CheckpointImage& image) {
   return {};
 }
 
-std::string CheckpointStore::delete_superseded(std::int64_t good_step) {
+std::optional<UndeletedCheckpoint> CheckpointStore::delete_superseded(std::int64_t good_step) {
   const auto keep_from = static_cast<std::ptrdiff_t>(entries_.size()) - config_.keep_last;
   const auto is_good = [&](const CheckpointEntry& entry) { return entry.step <= good_step; };
   const auto good = std::ranges::find_if(entries_ | std::views::reverse, is_good);
   const std::string good_path = good == entries_.rend() ? "" : good->path;
-  std::string problem;
+  std::optional<UndeletedCheckpoint> undeleted;
   for (std::ptrdiff_t i = keep_from - 1; i >= 0; --i) {
     const auto place = entries_.begin() + i;
     if ((config_.keep_best && place->path == best_path_) || place->path == good_path) continue;
@@ -195,10 +197,10 @@ std::string CheckpointStore::delete_superseded(std::int64_t good_step) {
       storage::remove_published(files_, place->path);
       entries_.erase(place);
     } catch (const base::IoError& error) {
-      problem = error.what();
+      undeleted = UndeletedCheckpoint{place->path, error.what()};
     }
   }
-  return problem;
+  return undeleted;
 }
 
 std::string restore_newest(FileSystem& files, const std::string& folder,

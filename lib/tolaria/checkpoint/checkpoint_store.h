@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,10 @@ struct RefusedCheckpoint {
   bool was_read = false;  // whole, and does not match
 };
 
+struct UndeletedCheckpoint {
+  std::string path, reason;
+};
+
 class CheckpointStore {
  public:
   // folder: the run's checkpoints/; journal: the run's. Reads the existing ones.
@@ -37,10 +42,12 @@ class CheckpointStore {
   enum class Rank { kOrdinary, kBest };
   struct Published {
     CheckpointEntry entry;
-    std::uint64_t bytes = 0;  // 0: it existed already
-    std::string not_deleted;  // why a superseded one is still there; the next publish tries again
+    std::uint64_t bytes = 0;                         // 0: it existed already
+    std::optional<UndeletedCheckpoint> not_deleted;  // a superseded one; the next publish tries again
     std::string not_rotated;  // why a journal that is due for a new file, and this publish with it, did not begin one
   };
+  // Where such a state belongs.
+  CheckpointEntry entry_of(const CheckpointInfo& info) const;
   // Publishes, records, then deletes superseded checkpoints: not the newest of a good step, to which the run may go
   // back. An existing folder of that name stays if it is intact and holds the same state; else it is renamed: to
   // `<name>.bad` if damaged, to `<name>.unread` if intact (of another configuration) or unreadable. Throws IoError;
@@ -70,7 +77,7 @@ class CheckpointStore {
  private:
   bool holds(const CheckpointEntry& entry, const CheckpointInfo& info);
   void list(const CheckpointEntry& entry);
-  std::string delete_superseded(std::int64_t good_step);
+  std::optional<UndeletedCheckpoint> delete_superseded(std::int64_t good_step);
   void sync_decisions();
   std::string rotate_journal(const CheckpointImage& image);
 

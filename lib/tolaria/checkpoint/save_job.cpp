@@ -23,6 +23,8 @@ CheckpointStore::Published publish(CheckpointStore& store, const ImageToSave& jo
 
 void perform(CheckpointStore& store, const ImageToSave& job, SaveResult& result) {
   result.info = job.image.info;
+  result.rank = job.rank;
+  result.destination = store.entry_of(result.info).path;
   if (const auto bad = first_not_finite(job.image); !bad.empty()) {
     result.not_finite = true;
     result.problem = bad + " is not finite; such a state is not saved";
@@ -68,6 +70,8 @@ std::optional<SaveResult> carry_out(CheckpointStore& store, const SaveJob& job, 
   } catch (const base::IoError& error) {
     result.problem = error.what();
     result.out_of_space = error.out_of_space();
+    const auto room = result.out_of_space ? room_of(store) : std::nullopt;
+    if (room) result.free_bytes = *room - store.kept_space();
   } catch (const std::exception& error) {
     result.problem = error.what();
   }

@@ -32,17 +32,20 @@ bool is_record(const SaveJob& job);
 struct SaveResult {
   enum class Kind { kCheckpoint, kRecords, kSpace } kind = Kind::kCheckpoint;  // the others: only if they failed
   CheckpointInfo info;                                                         // kCheckpoint
+  CheckpointStore::Rank rank = CheckpointStore::Rank::kOrdinary;               // kCheckpoint
+  std::string destination;                                                     // kCheckpoint: its path, saved or not
   std::string path;                                                            // empty: not saved
-  std::uint64_t bytes = 0;        // 0 with a path: it was on the disk already
-  double save_ms = 0;             // on the writer's thread
-  std::string problem;            // why not saved; of records: why the first was lost
-  std::int64_t lost_records = 0;  // kRecords
-  bool not_finite = false;        // the state holds a number that is NaN or infinite: the run has diverged
-  bool out_of_space = false;      // the disk is full: saving pauses, training continues
-  std::string not_deleted;        // saved, but a superseded one was not deleted, and why
-  std::string not_rotated;        // saved, but the journal began no new file, and why
-  std::string not_reserved;       // no space could be kept for the last save, and why
-  std::uint64_t released = 0;     // bytes of the space that was kept, given up for this one
+  std::uint64_t bytes = 0;                  // 0 with a path: it was on the disk already
+  double save_ms = 0;                       // on the writer's thread
+  std::string problem;                      // why not saved; of records: why the first was lost
+  std::int64_t lost_records = 0;            // kRecords
+  bool not_finite = false;                  // the state holds a number that is NaN or infinite: the run has diverged
+  bool out_of_space = false;                // the disk is full: saving pauses, training continues
+  std::optional<std::uint64_t> free_bytes;  // out_of_space: beside what is kept; empty where the disk cannot say
+  std::optional<UndeletedCheckpoint> not_deleted;  // saved, but a superseded one was not deleted
+  std::string not_rotated;                         // saved, but the journal began no new file, and why
+  std::string not_reserved;                        // no space could be kept for the last save, and why
+  std::uint64_t released = 0;                      // bytes of the space that was kept, given up for this one
 };
 
 // Empty: there is nothing to report.

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "base/text/rounding.h"
 #include "leyline/telemetry/telemetry.h"
 
 namespace esper::tolaria {
@@ -23,8 +24,9 @@ void SaveReports::report_saved(const SaveResult& result) {
   if (std::exchange(paused_, false)) {
     outbox_.emit(event("tolaria.save_resumed"_event, Level::kInfo, {{"path", result.path}}));
   }
-  if (!result.not_deleted.empty()) {
-    outbox_.emit(event("tolaria.checkpoint_not_deleted"_event, Level::kWarning, {{"reason", result.not_deleted}}));
+  if (const auto& kept = result.not_deleted) {
+    outbox_.emit(event("tolaria.checkpoint_not_deleted"_event, Level::kWarning,
+                       {{"path", kept->path}, {"reason", kept->reason}}));
   }
   if (!result.not_rotated.empty()) {
     outbox_.emit(event("tolaria.journal_not_rotated"_event, Level::kWarning, {{"reason", result.not_rotated}}));
@@ -38,7 +40,9 @@ void SaveReports::report_saved(const SaveResult& result) {
                      {{"path", result.path},
                       {"epoch", std::to_string(result.info.epoch)},
                       {"step", std::to_string(result.info.step)},
-                      {"bytes", std::to_string(result.bytes)}}));
+                      {"bytes", std::to_string(result.bytes)},
+                      {"save_ms", base::format_significant(result.save_ms, 4)},
+                      {"kind", result.rank == CheckpointStore::Rank::kBest ? "best" : "ordinary"}}));
 }
 
 void SaveReports::report_space(const SaveResult& result) {
@@ -56,16 +60,20 @@ void SaveReports::report_failed(const SaveResult& result) {
   if (result.released > 0 || !result.not_reserved.empty()) report_space(result);
   if (result.out_of_space && paused_) return;
   outbox_.emit(event("tolaria.checkpoint_failed"_event, Level::kWarning,
-                     {{"epoch", std::to_string(result.info.epoch)},
+                     {{"path", result.destination},
+                      {"epoch", std::to_string(result.info.epoch)},
                       {"step", std::to_string(result.info.step)},
                       {"reason", result.problem}}));
   if (!result.out_of_space) return;
   paused_ = true;
-  outbox_.emit(event(
+  auto paused = event(
       "tolaria.save_paused"_event, Level::kWarning,
-      {{"reason",
+      {{"path", result.destination},
+       {"reason",
         "no space left (a full disk, a quota, or ulimit -f); training continues, and each later save tries again: " +
-            result.problem}}));
+            result.problem}});
+  if (result.free_bytes) paused.attributes["free_bytes"] = std::to_string(*result.free_bytes);
+  outbox_.emit(std::move(paused));
 }
 
 void SaveReports::report(const SaveResult& result) {

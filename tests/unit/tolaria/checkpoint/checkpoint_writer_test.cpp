@@ -85,6 +85,10 @@ TEST_CASE("a full disk is a result, and when there is space again the next save 
     const auto full = it.save(small_image(epoch));
     CHECK(full.out_of_space);
     CHECK(full.path.empty());
+    const auto number = std::to_string(epoch);
+    CHECK(full.destination == kFolder + ("/epoch-000" + number + "-step-0000000" + number + "0"));
+    REQUIRE(full.free_bytes);
+    CHECK(*full.free_bytes <= 100);
     CHECK(full.info.epoch == epoch);
     CHECK(full.problem.find("No space left") != std::string::npos);
   }

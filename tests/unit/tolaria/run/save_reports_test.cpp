@@ -57,6 +57,42 @@ TEST_CASE("a disk that stays full is reported once, and once more when a save su
   CHECK(it.reports.figures().bytes == 5);
 }
 
+TEST_CASE("a failed save names its checkpoint, and a full disk the bytes that are free, where it says so") {
+  Reporting it;
+  SaveResult failed = full();
+  failed.destination = "/run/checkpoints/b";
+  SECTION("it says so") {
+    failed.free_bytes = 7;
+    it.reports.report(failed);
+    REQUIRE(it.names() == Names{"tolaria.checkpoint_failed", "tolaria.save_paused"});
+    CHECK(it.outbox.waiting()[0].attributes.at("path") == "/run/checkpoints/b");
+    CHECK(it.outbox.waiting()[1].attributes.at("path") == "/run/checkpoints/b");
+    CHECK(it.outbox.waiting()[1].attributes.at("free_bytes") == "7");
+  }
+  SECTION("it does not") {
+    it.reports.report(failed);
+    REQUIRE(it.names() == Names{"tolaria.checkpoint_failed", "tolaria.save_paused"});
+    CHECK_FALSE(it.outbox.waiting()[1].attributes.contains("free_bytes"));
+  }
+}
+
+TEST_CASE("a save says how long it took and whether it is the best, and which superseded checkpoint is still there") {
+  Reporting it;
+  SaveResult ordinary = saved(), best = saved();
+  ordinary.save_ms = 12.5;
+  best.rank = CheckpointStore::Rank::kBest;
+  best.not_deleted = UndeletedCheckpoint{"/run/checkpoints/old", "permission denied"};
+  it.reports.report(ordinary);
+  it.reports.report(best);
+  REQUIRE(it.names() ==
+          Names{"tolaria.checkpoint_saved", "tolaria.checkpoint_not_deleted", "tolaria.checkpoint_saved"});
+  CHECK(it.outbox.waiting()[0].attributes.at("save_ms") == "12.5");
+  CHECK(it.outbox.waiting()[0].attributes.at("kind") == "ordinary");
+  CHECK(it.outbox.waiting()[1].attributes.at("path") == "/run/checkpoints/old");
+  CHECK(it.outbox.waiting()[1].attributes.at("reason") == "permission denied");
+  CHECK(it.outbox.waiting()[2].attributes.at("kind") == "best");
+}
+
 TEST_CASE("a save of what the disk has already is no news") {
   Reporting it;
   SaveResult again = saved();

@@ -345,6 +345,7 @@ TEST_CASE("a superseded checkpoint that cannot be deleted is reported, and goes 
     const auto events = it.events("tolaria.checkpoint_not_deleted");
     if (events.empty()) continue;
     reported = true;
+    CHECK(events[0].attributes.at("path") == std::string(kCheckpoints) + "/epoch-0000-step-000000000");
     CHECK(events[0].attributes.at("reason").find("epoch-0000-step-000000000") != std::string::npos);
     CHECK(it.saver.is_saved());
     it.run.progress.step = 2;
