@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "base/interrupt.h"
 #include "base/names.h"
@@ -52,12 +53,18 @@ RunOutcome RunEnd::not_saved() {
   return {End::kNotSaved, 0, "the final state could not be saved: " + reason};
 }
 
-RunOutcome RunEnd::diverged(const std::string& reason, std::string_view advice) {
+RunOutcome RunEnd::diverged(const std::string& reason, std::string_view advice, const step::StepMetrics* steps) {
   const auto epochs = static_cast<std::uint32_t>(facts_.config.epochs);
-  outbox_.emit(event("tolaria.diverged"_event, Level::kCritical,
+  auto ended = event("tolaria.diverged"_event, Level::kCritical,
                      {{"epoch", std::to_string(std::min(progress_.epoch + 1, epochs))},
                       {"step", std::to_string(progress_.step)},
-                      {"reason", reason}}));
+                      {"reason", reason}});
+  const std::int64_t trained = steps == nullptr ? 0 : steps->steps;
+  if (trained > 0) ended.attributes["loss"] = fmt::format("{}", steps->loss);
+  if (trained > 0 && trained > steps->nonfinite_steps) {
+    ended.attributes["gradient_norm"] = fmt::format("{}", steps->gradient_norm);
+  }
+  outbox_.emit(std::move(ended));
   saver_.record(reactions_over_json());
   saver_.finish();
   return {End::kDiverged, 0, fmt::format("{}; {}", reason, advice)};

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "leyline/telemetry/telemetry_packet.h"
+#include "step/step_metrics.h"
 #include "tolaria/run/outbox.h"
 #include "tolaria/run/saver.h"
 #include "tolaria/state/run_facts.h"
@@ -26,8 +27,9 @@ class RunEnd {
   // After the last epoch, or before it: validation no longer improves.
   enum class At { kLastEpoch, kNoImprovement };
   RunOutcome finish(At at);
-  // The last good checkpoint stays as it is.
-  RunOutcome diverged(const std::string& reason, std::string_view advice = kLowerRateAdvice);
+  // The last good checkpoint stays as it is. steps: of the epoch that diverged, so far; null: they are all right.
+  RunOutcome diverged(const std::string& reason, std::string_view advice = kLowerRateAdvice,
+                      const step::StepMetrics* steps = nullptr);
   RunOutcome out_of_memory(const std::string& reason, std::string_view advice);
   // A state with a number that is not finite is not saved: the reason then says from where the run can be resumed.
   RunOutcome interrupted();

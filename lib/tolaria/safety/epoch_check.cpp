@@ -102,24 +102,26 @@ step::StepMetrics undone_metrics(const step::StepMetrics& metrics, const RunProg
 }  // namespace
 
 EpochCheck::Result EpochCheck::check(const Epoch& epoch) {
+  const step::StepMetrics trained = epoch.metrics;
   if (const std::string reason = why_bad(epoch, evaluation_.model, safety_.good_state()); !reason.empty()) {
-    if (auto outcome = undo(reason, epoch)) return {{}, std::move(outcome)};
+    if (auto outcome = undo(reason, epoch, trained)) return {{}, std::move(outcome)};
   }
   LossVerdict verdict = judge(epoch.measured, evaluation_, progress_);
-  if (verdict.kind == LossVerdict::Kind::kBad) return {{}, safety_.fail_epoch(verdict.reason)};
+  if (verdict.kind == LossVerdict::Kind::kBad) return {{}, safety_.fail_epoch(verdict.reason, trained)};
   return {std::move(verdict)};
 }
 
-std::optional<RunOutcome> EpochCheck::undo(const std::string& reason, const Epoch& epoch) {
+std::optional<RunOutcome> EpochCheck::undo(const std::string& reason, const Epoch& epoch,
+                                           const step::StepMetrics& trained) {
   GoodState& good_state = safety_.good_state();
   const bool may_have_bundle = bundles_ != nullptr && !epoch.nonfinite_reason.empty();
   auto bundle = may_have_bundle ? bundles_->release_kept() : std::nullopt;
   if (auto outcome = safety_.restart_before_epoch(reason)) return outcome;
-  if (!good_state.has_growing_seeds() || !good_state.rollback(reason)) return safety_.fail_epoch(reason);
+  if (!good_state.has_growing_seeds() || !good_state.rollback(reason)) return safety_.fail_epoch(reason, trained);
   transaction_.begin_at(good_state.snapshot_progress());
   if (!measure_again(reason, std::move(bundle), epoch)) return end_.interrupted();
   const std::string still_bad = divergence(epoch.metrics, epoch.measured, evaluation_.model);
-  return still_bad.empty() ? std::nullopt : std::optional(safety_.fail_epoch(still_bad));
+  return still_bad.empty() ? std::nullopt : std::optional(safety_.fail_epoch(still_bad, trained));
 }
 
 // False where a signal ended it. Then, and after an error, the run is where the epoch began.

@@ -48,8 +48,8 @@ class EpochCheck {
   Result check(const Epoch& epoch);
 
  private:
-  // Empty: the epoch is good now, without what its growing seeds did to it.
-  std::optional<RunOutcome> undo(const std::string& reason, const Epoch& epoch);
+  // Empty: the epoch is good now, without what its growing seeds did to it. trained: its metrics before that.
+  std::optional<RunOutcome> undo(const std::string& reason, const Epoch& epoch, const step::StepMetrics& trained);
   bool measure_again(const std::string& reason, std::optional<StepBundles::Kept> bundle, const Epoch& epoch);
   bool measure_without_suspects(const std::string& reason, const Epoch& epoch);
   void write_bundle(StepBundles::Kept kept, const Epoch& epoch);

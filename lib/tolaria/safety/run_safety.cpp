@@ -69,7 +69,9 @@ std::string RunSafety::first_not_finite() const {
   return step::first_not_finite(step::all_tensors(evaluation_.model, evaluation_.facts.device), {});
 }
 
-std::optional<RunOutcome> RunSafety::react(const TrainingFailure& failure) {
+std::optional<RunOutcome> RunSafety::react(const TrainingFailure& failure) { return react(failure, nullptr); }
+
+std::optional<RunOutcome> RunSafety::react(const TrainingFailure& failure, const step::StepMetrics* steps) {
   switch (reactions_.react(failure)) {
     case Reactions::Next::kTrainAgain:
       return halted();
@@ -79,7 +81,10 @@ std::optional<RunOutcome> RunSafety::react(const TrainingFailure& failure) {
       break;
   }
   const auto advice = Reactions::advice_for(failure);
-  if (failure.kind != FailureKind::kOutOfMemory) return end_.diverged(failure.reason, advice);
+  if (failure.kind != FailureKind::kOutOfMemory) {
+    const auto so_far = steps == nullptr ? step::metrics_so_far(evaluation_.model.state) : *steps;
+    return end_.diverged(failure.reason, advice, &so_far);
+  }
   save_good_state();
   return end_.out_of_memory(failure.reason, advice);
 }
@@ -105,8 +110,8 @@ bool RunSafety::restore_good_state() {
   return true;
 }
 
-RunOutcome RunSafety::fail_epoch(const std::string& reason) {
-  const auto outcome = react({FailureKind::kBadEpoch, progress_.safety.good_step, reason});
+RunOutcome RunSafety::fail_epoch(const std::string& reason, const step::StepMetrics& steps) {
+  const auto outcome = react({FailureKind::kBadEpoch, progress_.safety.good_step, reason}, &steps);
   ESPER_CHECK(outcome, "a bad epoch is trained again from a checkpoint only");
   return *outcome;
 }

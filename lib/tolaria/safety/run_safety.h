@@ -28,8 +28,8 @@ class RunSafety {
   void begin(const std::optional<RestartReport>& restart_report);
   // A step that failed. Empty: it is trained again, in another way, from where the run's progress is now.
   std::optional<RunOutcome> react(const TrainingFailure& failure);
-  // An epoch that failed as a whole: the run ends, or is restarted from a checkpoint.
-  RunOutcome fail_epoch(const std::string& reason);
+  // An epoch that failed as a whole: the run ends, or is restarted from a checkpoint. steps: what it showed.
+  RunOutcome fail_epoch(const std::string& reason, const step::StepMetrics& steps);
   // The same where this process began within the epoch and seeds grow: restarts the run from a checkpoint from before
   // it, without a further reaction. Empty: it began earlier, no seed grows, or there is no such checkpoint.
   std::optional<RunOutcome> restart_before_epoch(const std::string& reason);
@@ -56,6 +56,8 @@ class RunSafety {
   const EmergencyFigures& emergency_figures() const { return emergency_.figures(); }
 
  private:
+  // steps: of the epoch; null: those so far.
+  std::optional<RunOutcome> react(const TrainingFailure& failure, const step::StepMetrics* steps);
   RunOutcome restart(const std::string& reason, const RestartRequest& request);
 
   Evaluation evaluation_;

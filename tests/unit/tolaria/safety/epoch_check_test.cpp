@@ -25,6 +25,7 @@ struct CheckedRun {
   explicit CheckedRun(const config::RunConfig& config = small_config()) : it(config) {
     metrics.steps = 6;
     metrics.loss = 0.5;
+    metrics.gradient_norm = 2.5;
     measured.running.loss = 0.4;
   }
   EpochCheck::Result check() {
@@ -54,9 +55,10 @@ TEST_CASE("an epoch whose numbers are not finite is trained again from a checkpo
   auto config = small_config();
   config.safety.most_rate_cuts = GENERATE(0, 1);
   CheckedRun run(config);
-  std::string reason;
+  std::string reason, loss = "0.5";
   SECTION("its training loss") {
     run.metrics.loss = kNaN;
+    loss = "nan";
     reason = "the training loss is not finite";
   }
   SECTION("its validation loss") {
@@ -68,6 +70,11 @@ TEST_CASE("an epoch whose numbers are not finite is trained again from a checkpo
   REQUIRE(outcome);
   CHECK(outcome->kind == (config.safety.most_rate_cuts > 0 ? Outcome::kRestart : Outcome::kDiverged));
   CHECK(outcome->reason.starts_with(reason));
+  const auto diverged = run.it.events("tolaria.diverged");
+  REQUIRE(diverged.size() == (config.safety.most_rate_cuts > 0 ? 0 : 1));
+  if (diverged.empty()) return;
+  CHECK(diverged[0].attributes.at("loss") == loss);
+  CHECK(diverged[0].attributes.at("gradient_norm") == "2.5");
 }
 
 TEST_CASE("a run goes on from an epoch with a suspect loss, but not from the third in a row") {

@@ -437,7 +437,10 @@ TEST_CASE("where nothing may be done about a bad step, or no earlier state could
     if (packet.packet_id == epoch_packet(2)) spoil(alone, "host", kNaN);
   };
   CHECK(alone.go().kind == Kind::kDiverged);
-  CHECK(alone.events("tolaria.diverged").size() == 1);
+  const auto diverged = alone.events("tolaria.diverged");
+  REQUIRE(diverged.size() == 1);
+  CHECK(diverged[0].attributes.at("loss").ends_with("nan"));      // of the epoch's only step
+  CHECK_FALSE(diverged[0].attributes.contains("gradient_norm"));  // no step had a finite one
   CHECK(alone.events("tolaria.rollback.restored").empty());
   CHECK(alone.events("tolaria.rollback.restore_failed").empty());
 
