@@ -29,6 +29,7 @@ tolaria::RunFacts facts_of(const CompositionParts& parts, const Loaders& loaders
           .batches_per_epoch = loaders.train->num_batches(),
           .reason_of_source = loaders.reason,
           .skipped_samples = setup.data.skipped,
+          .first_skipped = setup.data.first_skipped,
           .classes_without_samples = data::classes_without_samples(setup.data.train),
           .num_classes = setup.config.task == config::Task::kClassification ? setup.data.train.shape.num_classes : 0,
           .preprocessing = preprocessing_text(setup),

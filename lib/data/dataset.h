@@ -45,6 +45,7 @@ struct Splits {
   std::optional<Dataset> test;      // only where it was to be read and the configuration names one
   Standardization standardization;  // measured on the training part; empty if switched off or for sequences
   std::int64_t skipped = 0;         // bad samples passed over (data.bad_sample: skip)
+  std::string first_skipped;        // the first of them, as the error would name it; empty: there is none
 };
 
 // Reads and splits what the configuration names. The result is a function of configuration and files alone; training

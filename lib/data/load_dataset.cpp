@@ -119,6 +119,7 @@ Splits split_samples(const DataConfig& config, TestPart test, const ReadOptions&
   const SplitFractions fractions{parts.validation ? 0 : config.validation_fraction, config.test_fraction};
   Splits splits;
   splits.skipped = parts.skipped;
+  splits.first_skipped = parts.first_skipped;
   splits.train = to_dataset(std::move(parts.train), num_classes);
   if (parts.validation) {
     if (!split_already) require_known_classes(*parts.validation, known, config.validation_path, config);

@@ -92,6 +92,7 @@ Splits split_text(const DataConfig& config, TestPart test, const ReadOptions& op
     splits.test = to_windows(part(count - counts.test, counts.test), vocabulary, config, config.path);
   }
   splits.skipped = bad.skipped();
+  splits.first_skipped = bad.first();
   return splits;
 }
 

@@ -4,13 +4,21 @@
 
 namespace esper::data {
 
+namespace {
+
+std::string at_place(const std::filesystem::path& file, const std::string& place, const std::string& text) {
+  const auto where = place.empty() ? file.string() : file.string() + ": " + place;
+  return where + ": " + text;
+}
+
+}  // namespace
+
 std::string at_byte(std::int64_t offset) { return fmt::format("byte {}", offset); }
 
 std::string at_field(std::int64_t line, std::int64_t field) { return fmt::format("line {}, field {}", line, field); }
 
 void fail_input(const std::filesystem::path& file, const std::string& place, const std::string& text) {
-  const auto where = place.empty() ? file.string() : file.string() + ": " + place;
-  throw base::Error(base::ExitCode::kData, where + ": " + text);
+  throw base::Error(base::ExitCode::kData, at_place(file, place, text));
 }
 
 MissingData::MissingData(const std::string& path, const std::string& key)
@@ -32,6 +40,7 @@ void BadSamples::report(const std::filesystem::path& file, const std::string& pl
   if (policy_ == config::BadSample::kFail) {
     fail_input(file, place, text + " (data.bad_sample: skip would skip and count it)");
   }
+  if (skipped_ == 0) first_ = at_place(file, place, text);
   ++skipped_;
 }
 

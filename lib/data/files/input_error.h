@@ -41,10 +41,13 @@ class BadSamples {
   // Throws like fail_input(), or counts.
   void report(const std::filesystem::path& file, const std::string& place, const std::string& text);
   std::int64_t skipped() const { return skipped_; }
+  // "FILE: PLACE: TEXT" of the first that was counted; empty: none was.
+  const std::string& first() const { return first_; }
 
  private:
   config::BadSample policy_;
   std::int64_t skipped_ = 0;
+  std::string first_;
 };
 
 }  // namespace esper::data

@@ -35,6 +35,7 @@ struct RawParts {
   std::optional<RawSamples> validation = {}, test = {};
   TableEncoding table = {};  // of data with named columns
   std::int64_t skipped = 0;
+  std::string first_skipped = {};  // BadSamples::first()
 };
 
 // Which parts of a file or folder a reader reads. One that it does not read is not opened.

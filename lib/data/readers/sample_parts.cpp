@@ -120,6 +120,7 @@ RawParts read_samples(const DataConfig& config, TestPart test, const ReadOptions
   if (samples_in(parts.train) == 0) fail_input(name_of_data(config), "", "no samples left");
   reshape(parts.train, config.shape);
   parts.skipped = bad.skipped();
+  parts.first_skipped = bad.first();
   return parts;
 }
 

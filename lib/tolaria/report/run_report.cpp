@@ -106,7 +106,7 @@ void report_start(const Run& run, const RunStart& start) {
   run.outbox.emit(resumed ? resumed_event(run, start) : started_event(run, start));
   if (run.facts.skipped_samples > 0) {
     run.outbox.emit(event("tolaria.samples_skipped"_event, Level::kWarning,
-                          {{"count", std::to_string(run.facts.skipped_samples)}}));
+                          {{"count", std::to_string(run.facts.skipped_samples)}, {"first", run.facts.first_skipped}}));
   }
   report_missing_classes(run);
   report_source(run);

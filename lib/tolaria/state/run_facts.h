@@ -23,6 +23,7 @@ struct RunFacts {
   std::int64_t batches_per_epoch = 0;                     // in microbatches
   std::string reason_of_source = {};                      // of where batches come from; empty: the run file says it
   std::int64_t skipped_samples = 0;                       // that could not be read
+  std::string first_skipped = {};                         // the first of them: its place, and why
   std::vector<std::string> classes_without_samples = {};  // that no training sample has
   std::int64_t num_classes = 0;                           // of a classifier; 0: of another task
   std::string preprocessing = {};  // text of data::Preprocessing, which checkpoints keep; empty: none

@@ -250,7 +250,9 @@ TEST_CASE("skipped samples are counted, and nothing left is an error") {
   auto config = config_of(DataKind::kCsv, folder / "a.csv");
   CHECK_THAT(complaint(config), ContainsSubstring("line 2, field 1"));
   config.bad_sample = config::BadSample::kSkip;
-  CHECK(load_dataset(config).skipped == 1);
+  const auto splits = load_dataset(config);
+  CHECK(splits.skipped == 1);
+  CHECK_THAT(splits.first_skipped, ContainsSubstring("a.csv: line 2, field 1: "));
   write_file(folder / "a.csv", "a,b\nx,bee\n");
   CHECK_THAT(complaint(config), ContainsSubstring("no samples left"));
   write_file(folder / "a.csv", "1,ant\n");

@@ -33,6 +33,7 @@ int count(const std::vector<std::string>& records, const std::string& part) {
 TEST_CASE("a new run reports what it trains with, and its journal begins with its network") {
   SmallRun it;
   it.facts.skipped_samples = 3;
+  it.facts.first_skipped = "a.csv: line 2: is no number";
   report_start(it.run, {.run_dir = "/run"});
   REQUIRE(it.sink.packets().size() == 1);
   const auto started = it.events("tolaria.run_started");
@@ -41,7 +42,9 @@ TEST_CASE("a new run reports what it trains with, and its journal begins with it
   CHECK(only(started).attributes.at("epochs") == "3");
   CHECK(only(started).attributes.at("device") == "cpu");
   CHECK(only(started).attributes.at("precision") == "fp32");
-  CHECK(only(it.events("tolaria.samples_skipped")).attributes.at("count") == "3");
+  const auto skipped = it.events("tolaria.samples_skipped");
+  CHECK(only(skipped).attributes.at("count") == "3");
+  CHECK(only(skipped).attributes.at("first") == "a.csv: line 2: is no number");
   CHECK(it.events("tolaria.resumed").empty());
   REQUIRE(it.saver.finish());
   CHECK(count(it.journal(), "\"what\":\"started\"") == 1);
