@@ -117,7 +117,8 @@ void Composition::finish(const tolaria::RunOutcome& outcome) {
 void Composition::abandon(const std::exception& error) {
   using tolaria::LastState;
   const auto state = tolaria::save_after(output_.saver(), error) ? LastState::kSaved : LastState::kNotSaved;
-  tolaria::report_failure(output_.outbox(), ledger_, progress_, error, exit_code_of(error), state);
+  tolaria::report_failure(output_.outbox(), ledger_, progress_,
+                          {error, exit_code_of(error), state, facts_.wall_s(progress_)});
   telemetry_.close();
 }
 

@@ -157,15 +157,17 @@ std::unique_ptr<Composition> compose(const TrainRequest& request, TrainingSetup&
 }
 
 // A run that cannot be composed again ends as others do, with a last packet and its trace. Its checkpoints stand.
+// wall_s: of the run.
 void report_failed_restart(const TrainingSetup& setup, const OpenRun& open, const tolaria::RestartRequest& where,
-                           base::Ledger& ledger, const std::exception& error) {
+                           double wall_s, base::Ledger& ledger, const std::exception& error) {
   try {
     RunTelemetry telemetry(setup.config, open.folder, Console::kNone);
     tolaria::RunProgress progress;
     progress.epoch = where.epoch - 1;
     progress.step = where.step;
     tolaria::Outbox outbox(open.folder.run_id(), base::Clock(), progress, ledger, telemetry.sink());
-    tolaria::report_failure(outbox, ledger, progress, error, exit_code_of(error), tolaria::LastState::kNotSaved);
+    tolaria::report_failure(outbox, ledger, progress,
+                            {error, exit_code_of(error), tolaria::LastState::kNotSaved, wall_s});
     telemetry.close();
     publish_trace(open.files, open.folder, ledger);
   } catch (const std::exception& unwritten) {
@@ -196,6 +198,7 @@ std::unique_ptr<Composition> restart_run(const TrainRequest& request, TrainingSe
                                          RestartState& restart) {
   const base::Clock clock;
   const auto begin = clock.now();
+  const double wall_s = composition->run().facts.wall_s(composition->run().progress);
   const tolaria::RestartRequest& where = *outcome.restart;
   restart.reactions.insert(restart.reactions.end(), where.reactions.begin(), where.reactions.end());
   restart.newest_step = where.newest_step;
@@ -217,7 +220,7 @@ std::unique_ptr<Composition> restart_run(const TrainRequest& request, TrainingSe
   try {
     composition = compose(request, setup, open, make_policy(request.job.config, request.job.cache_dir), &restart);
   } catch (const std::exception& error) {
-    report_failed_restart(setup, open, where, restart.ledger, error);
+    report_failed_restart(setup, open, where, wall_s, restart.ledger, error);
     throw;
   }
   restart.from.took = clock.now() - begin;

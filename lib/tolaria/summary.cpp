@@ -11,30 +11,6 @@ namespace esper::tolaria {
 namespace {
 
 using nlohmann::ordered_json;
-using Outcome = RunOutcome::Kind;
-
-const char* status_of(Outcome kind) {
-  switch (kind) {
-    case Outcome::kDone:
-      return "done";
-    case Outcome::kEarlyStopped:
-      return "early_stopped";
-    case Outcome::kInterrupted:
-      return "interrupted";
-    case Outcome::kDiverged:
-      return "diverged";
-    case Outcome::kOutOfMemory:
-      return "out_of_memory";
-    case Outcome::kHalted:
-      return "halted";
-    case Outcome::kFailed:
-      return "failed";
-    case Outcome::kRestart:
-    case Outcome::kNotSaved:
-      break;
-  }
-  return "not_saved";
-}
 
 ordered_json seeds_of(const kasmina::Network& network) {
   ordered_json seeds = ordered_json::array();

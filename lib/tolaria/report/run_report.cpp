@@ -1,5 +1,7 @@
 #include "tolaria/report/run_report.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <span>
 
@@ -22,6 +24,8 @@ using leyline::event;
 using leyline::Level;
 using leyline::TelemetryEvent;
 using namespace leyline::literals;
+
+std::string seconds_text(double seconds) { return fmt::format("{:.1f}", seconds); }
 
 TelemetryEvent resumed_event(const Run& run, const RunStart& start) {
   return event("tolaria.resumed"_event, Level::kInfo,
@@ -122,21 +126,23 @@ void report_start(const Run& run, const RunStart& start) {
 
 void report_outcome(const Run& run, const RunOutcome& outcome) {
   run.outbox.emit(event("tolaria.run_finished"_event, Level::kInfo,
-                        {{"exit_code", std::to_string(static_cast<int>(exit_code_of(outcome)))},
+                        {{"status", std::string(status_of(outcome.kind))},
+                         {"exit_code", std::to_string(static_cast<int>(exit_code_of(outcome)))},
                          {"epochs", std::to_string(run.progress.epoch)},
                          {"steps", std::to_string(run.progress.step)},
+                         {"wall_s", seconds_text(run.facts.wall_s(run.progress))},
                          {"reason", outcome.reason}}));
   report_end(run.outbox, run.ledger);
 }
 
-void report_failure(Outbox& outbox, base::Ledger& ledger, const RunProgress& progress, const std::exception& error,
-                    base::ExitCode code, LastState state) {
+void report_failure(Outbox& outbox, base::Ledger& ledger, const RunProgress& progress, const RunFailure& failure) {
   outbox.emit(event("tolaria.run_finished"_event, Level::kError,
-                    {{"exit_code", std::to_string(static_cast<int>(code))},
+                    {{"status", failure.state == LastState::kSaved ? "failed after saving" : "failed"},
+                     {"exit_code", std::to_string(static_cast<int>(failure.code))},
                      {"epochs", std::to_string(progress.epoch)},
                      {"steps", std::to_string(progress.step)},
-                     {"status", state == LastState::kSaved ? "failed after saving" : "failed"},
-                     {"reason", lanes::describe(error)}}));
+                     {"wall_s", seconds_text(failure.wall_s)},
+                     {"reason", lanes::describe(failure.error)}}));
   report_end(outbox, ledger);
 }
 

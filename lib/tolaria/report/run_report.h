@@ -36,9 +36,13 @@ void report_start(const Run& run, const RunStart& start);
 // The last packet of a process, with the run's outcome.
 void report_outcome(const Run& run, const RunOutcome& outcome);
 enum class LastState { kSaved, kNotSaved };
-// code: of the process, for this error.
-void report_failure(Outbox& outbox, base::Ledger& ledger, const RunProgress& progress, const std::exception& error,
-                    base::ExitCode code, LastState state);
+struct RunFailure {
+  const std::exception& error;
+  base::ExitCode code;  // of the process, for this error
+  LastState state = LastState::kNotSaved;
+  double wall_s = 0;  // RunFacts::wall_s()
+};
+void report_failure(Outbox& outbox, base::Ledger& ledger, const RunProgress& progress, const RunFailure& failure);
 
 // The last packet of a process: the pending events, and the time since the last epoch.
 void report_end(Outbox& outbox, base::Ledger& ledger);

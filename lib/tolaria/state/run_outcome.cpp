@@ -29,4 +29,28 @@ base::ExitCode exit_code_of(const RunOutcome& outcome) {
   return ExitCode::kBug;
 }
 
+std::string_view status_of(RunOutcome::Kind kind) {
+  using Kind = RunOutcome::Kind;
+  switch (kind) {
+    case Kind::kDone:
+      return "done";
+    case Kind::kEarlyStopped:
+      return "early_stopped";
+    case Kind::kInterrupted:
+      return "interrupted";
+    case Kind::kDiverged:
+      return "diverged";
+    case Kind::kOutOfMemory:
+      return "out_of_memory";
+    case Kind::kHalted:
+      return "halted";
+    case Kind::kFailed:
+      return "failed";
+    case Kind::kRestart:
+    case Kind::kNotSaved:
+      break;
+  }
+  return "not_saved";
+}
+
 }  // namespace esper::tolaria

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -42,5 +43,8 @@ struct RunOutcome {
 
 // kRestart where nothing restarts the run: it diverged.
 base::ExitCode exit_code_of(const RunOutcome& outcome);
+
+// As summary.json and telemetry have it: "early_stopped".
+std::string_view status_of(RunOutcome::Kind kind);
 
 }  // namespace esper::tolaria

@@ -121,22 +121,26 @@ TEST_CASE("a run that goes on with other kernels than its checkpoint had says so
 
 TEST_CASE("the last packet says how the run ended, and has the rest of the ledger") {
   SmallRun it;
+  it.progress.wall_s = 90;
   report_outcome(it.run, {RunOutcome::Kind::kNotSaved, 0, "the final state could not be saved"});
   const auto finished = it.events("tolaria.run_finished");
+  CHECK(only(finished).attributes.at("status") == "not_saved");
+  CHECK(std::stod(only(finished).attributes.at("wall_s")) >= 90);
   CHECK(only(finished).attributes.at("exit_code") == "6");
   CHECK(only(finished).attributes.at("reason") == "the final state could not be saved");
   CHECK_FALSE(it.values("tolaria.ledger.ms").empty());
 }
 
 TEST_CASE("a run that an exception ended says whether its state is saved") {
+  const std::runtime_error error("no more batches");
   for (const auto state : {LastState::kSaved, LastState::kNotSaved}) {
     SmallRun it;
-    report_failure(it.run.outbox, it.run.ledger, it.run.progress, std::runtime_error("no more batches"),
-                   base::ExitCode::kData, state);
+    report_failure(it.run.outbox, it.run.ledger, it.run.progress, {error, base::ExitCode::kData, state, 12.34});
     const auto finished = it.events("tolaria.run_finished");
     CHECK(only(finished).level == leyline::Level::kError);
     CHECK(only(finished).attributes.at("exit_code") == "3");
     CHECK(only(finished).attributes.at("status") == (state == LastState::kSaved ? "failed after saving" : "failed"));
+    CHECK(only(finished).attributes.at("wall_s") == "12.3");
     CHECK(only(finished).attributes.at("reason") == "no more batches");
   }
 }
