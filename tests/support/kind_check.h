@@ -26,6 +26,11 @@ class KindCheck {
     for (const auto& event : packet.events) {
       const auto row = leyline::find_event(event.description);
       if (row == leyline::kTelemetryTable.size()) return std::string(event.description) + " is no event of the table";
+      for (const auto& [label, value] : event.attributes) {
+        if (!leyline::allows_label(leyline::kTelemetryTable.at(row), label)) {
+          return std::string(event.description) + " has the label " + label;
+        }
+      }
     }
     return {};
   }

@@ -1,10 +1,10 @@
 #pragma once
 // Every metric and event that Esper reports: the one place where their names are spelled. Sorted by name.
-// A name is here exactly if some code reports it; tests/build/telemetry_use_test.py compares both. The names are a
-// contract with dashboards and alert rules: none is renamed. What the system before this one reported and Esper does
-// not is listed in baselines/telemetry/reference.json, planned or with the reason; when such a name comes, it has the
-// unit and the labels that it has there, and its status there becomes "reported". docs/telemetry.md and
-// baselines/telemetry/catalogue.json are generated from this table.
+// A name is here exactly if some code reports it, and a label of an event exactly if some code sets it:
+// tests/build/telemetry_use_test.py compares both. The names are a contract with dashboards and alert rules: none is
+// renamed. What the system before this one reported and Esper does not is listed in baselines/telemetry/reference.json,
+// planned or with the reason; when such a name comes, it has the unit and the labels that it has there, and its status
+// there becomes "reported". docs/telemetry.md and baselines/telemetry/catalogue.json are generated from this table.
 
 #include <algorithm>
 #include <array>
@@ -311,7 +311,8 @@ inline constexpr std::array kTable{
           "epoch seeds omitted max_configurations needed"),
     gauge("tolaria.device.utilization", "ratio",
           "share of the last second of an epoch's training in which the GPU computed; all processes"),
-    event("tolaria.diverged", "loss or gradient is not finite", "epoch step reason loss gradient_norm"),
+    event("tolaria.diverged", "the run has diverged; loss and gradient_norm are means over the epoch's steps so far",
+          "epoch step reason loss gradient_norm"),
     event("tolaria.early_stop", "validation no longer improves; the run ends early",
           "epoch best_epoch best_loss patience reason"),
     event("tolaria.emergency.escalated", "the run's emergency level rose", "level reason streak"),
@@ -403,7 +404,7 @@ inline constexpr std::array kTable{
           "reason"),
     event("tolaria.reserve_failed", "no disk space could be reserved for the last save", "reason"),
     event("tolaria.reserve_released", "the reserved disk space was released, so that a save fits", "bytes"),
-    event("tolaria.resumed", "a run was resumed from a checkpoint", "run_dir epoch step checkpoint device skipped"),
+    event("tolaria.resumed", "a run was resumed from a checkpoint", "run_dir epoch step checkpoint device"),
     counter("tolaria.rollback.deadline_exceeded_total", "count", "rollbacks that took longer than their deadline"),
     counter("tolaria.rollback.failures_total", "count", "rollbacks that restored nothing"),
     counter("tolaria.rollback.fast_hits_total", "count", "rollbacks served by a snapshot in memory"),
@@ -417,9 +418,9 @@ inline constexpr std::array kTable{
     counter("tolaria.rollback.snapshots_total", "count", "snapshots taken"),
     event("tolaria.run_finished", "a run ended", "status exit_code epochs steps wall_s reason"),
     event("tolaria.run_started", "a run started", "run_dir name epochs device precision config_hash version"),
-    event("tolaria.samples_skipped", "samples were skipped because they could not be read", "count first reason epoch"),
+    event("tolaria.samples_skipped", "samples were skipped because they could not be read", "count first"),
     event("tolaria.save_paused", "saving is paused; training continues", "reason free_bytes path"),
-    event("tolaria.save_resumed", "saving works again", "reason path skipped"),
+    event("tolaria.save_resumed", "saving works again", "path"),
     event("tolaria.scaler.most_steps_skipped",
           "the loss scaling of fp16 skipped at least half of an epoch's steps, or of the run's; once per process",
           "epoch skipped steps skipped_total steps_total scale reason"),
@@ -489,7 +490,7 @@ inline constexpr std::array kTable{
           "the run's primary metric (training.metric) where that is not the accuracy, 0 to 1"),
     gauge("tolaria.validation.top5", "ratio",
           "share of validation targets that are among the five classes with the largest outputs"),
-    event("violation_recorded", "an isolation violation was recorded", "seed_id violations dot"),
+    event("violation_recorded", "an isolation violation was recorded", "seed_id violations"),
 };
 
 static_assert(std::ranges::adjacent_find(kTable, [](const auto& a, const auto& b) { return !in_order(a, b); }) ==

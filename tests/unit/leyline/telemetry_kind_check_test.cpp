@@ -52,4 +52,13 @@ TEST_CASE("gauges may fall; a name, a unit or a label that the table does not ha
   CHECK(kinds.take(packet_of(leyline::metric("tolaria.mode.conservative"_metric, 2))) != "");
 }
 
+TEST_CASE("an attribute that the table does not have for its event is told") {
+  test::KindCheck kinds;
+  leyline::TelemetryPacket packet;
+  packet.events.push_back(leyline::event("tolaria.early_stop"_event, leyline::Level::kInfo, {{"epoch", "3"}}));
+  CHECK(kinds.take(packet) == "");
+  packet.events[0].attributes["epoc"] = "3";
+  CHECK(kinds.take(packet) == "tolaria.early_stop has the label epoc");
+}
+
 }  // namespace esper::test::telemetry_kind_check_test
