@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 
 #include "base/text/printable.h"
 #include "runs/moment.h"
+#include "runs/run_folder_reader.h"
 #include "runs/run_reading.h"
 #include "storage/confined_file_system.h"
 
@@ -15,11 +17,25 @@ using storage::FolderUse;
 
 constexpr std::int64_t kNsInMs = 1'000'000;
 
-bool is_better(Goal goal, double value, double than) { return goal == Goal::kMinimize ? value < than : value > than; }
+// An epoch between the newest checkpoint and the newest one that was reported; without figures where its packet is not
+// found.
+Validation reported_epoch(RunReading& reading, std::int64_t epoch) {
+  try {
+    const FolderReader folder(reading.path);
+    OpenFiles files;
+    const auto newest = std::span(reading.telemetry).last(std::min<std::size_t>(reading.telemetry.size(), 2));
+    for (const std::string& name : newest) files.push_back(folder.open(name));
+    return read_telemetry_epoch(files, epoch).value_or(Validation{epoch, {}});
+  } catch (const base::Error& error) {
+    reading.report(error.what());
+    return {epoch, {}};
+  }
+}
 
 // Of a run whose summary does not say it, or that has none of its end: what was saved, and the epoch that was reported
-// after that.
-Course saved_course(RunReading& reading, const RunRecord& record) {
+// after that. Only the run knows whether an epoch may be the best one: its end must have left the network that was
+// validated.
+Course saved_course(RunReading& reading) {
   Course course;
   if (!reading.checkpoints.empty()) {
     const std::string& newest = reading.checkpoints.back();
@@ -33,11 +49,13 @@ Course saved_course(RunReading& reading, const RunRecord& record) {
     }
   }
   const auto& reported = reading.end.epoch;
-  if (!reported || *reported->epoch < course.epochs) return course;
+  if (!reported || *reported->epoch <= course.epochs) return course;
   course.epochs = *reported->epoch;
   if (!reported->figures.empty()) course.last = *reported;
-  const auto now = figure_of(course.last, record.best_metric), best = figure_of(course.best, record.best_metric);
-  if (now && (!best || is_better(record.best_goal, *now, *best))) course.best = course.last;
+  const auto& best = reading.end.best_epoch;
+  if (best && best != course.best.epoch) {
+    course.best = best == reported->epoch ? *reported : reported_epoch(reading, *best);
+  }
   return course;
 }
 
@@ -128,7 +146,7 @@ RunRecord read_run_record(const std::string& folder) {
   record.path = folder;
   record.stamp = reading.stamp;
   record.name = last_name(folder);
-  take_course(reading.has_course_in_summary() ? *reading.summary->course : saved_course(reading, record), record);
+  take_course(reading.has_course_in_summary() ? *reading.summary->course : saved_course(reading), record);
   take_times(reading, record);
   record.parent = reading.parent;
   record.parent_checkpoint = reading.parent_checkpoint;

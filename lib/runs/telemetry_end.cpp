@@ -22,6 +22,7 @@ constexpr std::uint64_t kStartBytes = 4 << 10;
 constexpr std::array<std::size_t, 3> kEndBytes{16 << 10, 256 << 10, 4 << 20};
 constexpr std::size_t kHeadBytes = 1024;  // of a packet, in which its time stands
 constexpr std::string_view kValidation = "tolaria.validation.";
+constexpr std::string_view kBestEpoch = "tolaria.validation.best_epoch"_metric.name();
 
 // Empty where there is none, or not in the form that packets have.
 std::string timestamp_of(std::string_view line) {
@@ -92,20 +93,27 @@ bool is_figure(std::string_view metric) {
   return metric.starts_with(kValidation) && base::from_name<config::Metric>(metric.substr(kValidation.size()));
 }
 
-std::optional<Validation> epoch_in(std::string_view line) {
+struct ReportedEpoch {
+  Validation validation;
+  std::optional<std::int64_t> best_epoch;
+};
+
+std::optional<ReportedEpoch> epoch_in(std::string_view line) {
   if (line.find("tolaria.epochs.total"_metric.name()) == std::string_view::npos) return std::nullopt;
   const std::string whole(line);
   std::string thin;
-  const json packet = parse_line(history::thin_line(whole, is_figure, thin) ? thin : whole);
+  const auto is_wanted = [](std::string_view metric) { return metric == kBestEpoch || is_figure(metric); };
+  const json packet = parse_line(history::thin_line(whole, is_wanted, thin) ? thin : whole);
   const std::string epoch = text_at(base::member(base::member(packet, "system_health"), "indicators"), "epoch");
-  Validation found{base::parse_number<std::int64_t>(epoch), {}};
-  if (!found.epoch) return std::nullopt;
+  ReportedEpoch found{{base::parse_number<std::int64_t>(epoch), {}}, {}};
+  if (!found.validation.epoch) return std::nullopt;
   const json& metrics = base::member(packet, "metrics");
   if (!metrics.is_array()) return std::nullopt;
   for (const json& metric : metrics) {
     const std::string name = text_at(metric, "name");
     const auto value = base::number_at(metric, "value");
-    if (is_figure(name) && value) found.figures[name.substr(kValidation.size())] = *value;
+    if (is_figure(name) && value) found.validation.figures[name.substr(kValidation.size())] = *value;
+    if (name == kBestEpoch) found.best_epoch = base::number_at<std::int64_t>(metric, "value");
   }
   return found;
 }
@@ -123,8 +131,11 @@ bool take_lines(LinesBackwards lines, EndDetail detail, TelemetryEnd& found) {
       if (detail == EndDetail::kAll) found.end = end_in(line);
     }
     if (detail == EndDetail::kTimestamp) return true;
-    found.epoch = epoch_in(line);
-    if (found.epoch) return true;
+    const auto epoch = epoch_in(line);
+    if (!epoch) continue;
+    found.epoch = epoch->validation;
+    found.best_epoch = epoch->best_epoch;
+    return true;
   }
   return false;
 }
@@ -164,6 +175,21 @@ TelemetryEnd read_telemetry_end(const OpenFiles& files, EndDetail detail) {
     if (read_end_of(files[i - 1], detail, found)) break;
   }
   return found;
+}
+
+std::optional<Validation> read_telemetry_epoch(const OpenFiles& files, std::int64_t epoch) {
+  for (std::size_t i = files.size(); i > 0 && i + 2 > files.size(); --i) {
+    const auto& file = files[i - 1];
+    const std::uint64_t from = file.size > kEndBytes.back() ? file.size - kEndBytes.back() : 0;
+    const std::string text = file.read(from, file.size - from);
+    LinesBackwards lines(text, from == 0);
+    for (std::string_view line = lines.next(); !line.empty(); line = lines.next()) {
+      auto found = epoch_in(line);
+      if (found && *found->validation.epoch == epoch) return std::move(found->validation);
+      if (found && *found->validation.epoch < epoch) return std::nullopt;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace esper::runs

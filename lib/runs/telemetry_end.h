@@ -24,9 +24,10 @@ struct RecordedEnd {
 };
 
 struct TelemetryEnd {
-  std::string timestamp;            // of the last whole packet; empty: there is none
-  std::optional<RecordedEnd> end;   // where that packet has it
-  std::optional<Validation> epoch;  // the newest epoch that was reported, and its validation figures
+  std::string timestamp;                   // of the last whole packet; empty: there is none
+  std::optional<RecordedEnd> end;          // where that packet has it
+  std::optional<Validation> epoch;         // the newest epoch that was reported, and its validation figures
+  std::optional<std::int64_t> best_epoch;  // the run's best one by then; none where that epoch does not say it
 };
 
 // files: oldest first. At most 4 KiB of the oldest one, and 4 MiB from the end of the newest ones, are read. What is
@@ -38,5 +39,7 @@ using OpenFiles = std::vector<FolderReader::OpenFile>;
 TelemetryStart read_telemetry_start(const OpenFiles& files, bool is_first);
 enum class EndDetail { kTimestamp, kAll };
 TelemetryEnd read_telemetry_end(const OpenFiles& files, EndDetail detail);
+// The figures of an earlier epoch, as it was reported last. Throws IoError.
+std::optional<Validation> read_telemetry_epoch(const OpenFiles& files, std::int64_t epoch);
 
 }  // namespace esper::runs

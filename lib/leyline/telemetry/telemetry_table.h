@@ -477,6 +477,7 @@ inline constexpr std::array kTable{
           "anew",
           "key step"),
     gauge("tolaria.validation.accuracy", "ratio", "validation accuracy after the epoch"),
+    gauge("tolaria.validation.best_epoch", "count", "the best epoch so far by checkpoint.best_metric"),
     gauge("tolaria.validation.f1", "ratio", "validation F1, mean over classes or labels (docs/tasks.md)"),
     counter("tolaria.validation.lane_batches_total", "count", "batches of validation run by each lane", "lane"),
     histogram("tolaria.validation.latency_ms", "ms", "wall time of the validation pass"),

@@ -143,6 +143,7 @@ void add_validation(std::vector<MetricValue>& out, const RunView& run, const Val
   // After the accuracy, in whose place readers take it.
   const config::Metric primary = run.facts.config.training.metric;
   if (primary != config::Metric::kAccuracy) out.push_back(metric("tolaria.validation.score"_metric, result.score));
+  if (const auto& best = run.progress.best) out.push_back(metric("tolaria.validation.best_epoch"_metric, best->epoch));
 }
 
 void add_times_and_growth(std::vector<MetricValue>& out, const Measurements& measured, const ComponentFigures& figures,

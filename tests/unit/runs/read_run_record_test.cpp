@@ -156,7 +156,7 @@ TEST_CASE("a summary whose epochs are no count leaves the course to the newest c
   CAPTURE(epochs);
   const esper::test::TemporaryFolder room;
   const RunFolder run(room / "run");
-  run.report_epoch(3, 0.5, 0.9);
+  run.report_epoch(3, 0.5, 0.9, 3);
   run.add_summary("done", 4);
   const std::string file = run.path + "/summary.json";
   json summary = json::parse(std::ifstream(file));
@@ -196,7 +196,7 @@ TEST_CASE("a run that was killed is interrupted, and its course is that of its n
   CHECK(figure_of(record.best, "loss") == 1.0);
   CHECK(record.duration_s == 3.0);
   CHECK_FALSE(record.ended_ms);
-  run.report_epoch(3, 2.5, 0.9);  // worse by best_metric, and not saved
+  run.report_epoch(3, 2.5, 0.9, 2);  // worse by best_metric, and not saved
   std::ofstream(run.path + "/telemetry.jsonl", std::ios::app) << R"({"packet_id":"torn","timest)";
   record = read_run_record(run.path);
   CHECK(record.epochs == 3);
@@ -204,8 +204,42 @@ TEST_CASE("a run that was killed is interrupted, and its course is that of its n
   CHECK(figure_of(record.last, "accuracy") == 0.9);
   CHECK(record.best.epoch == 2);
   std::ofstream(run.path + "/telemetry.jsonl", std::ios::app) << "\n";
-  run.report_epoch(4, 0.1, 0.95);
+  run.report_epoch(4, 0.1, 0.95, 4);
   CHECK(read_run_record(run.path).best.epoch == 4);
+}
+
+TEST_CASE("the best epoch of a run without a summary is the one that the run itself has, whatever the losses are") {
+  const esper::test::TemporaryFolder room;
+  const RunFolder run(room / "run");
+  SECTION("an epoch whose end changed the validated network is not") {
+    run.report_epoch(3, 0.1, 0.9, 2);
+    const auto record = read_run_record(run.path);
+    CHECK(record.last.epoch == 3);
+    CHECK(record.best.epoch == 2);
+    CHECK(figure_of(record.best, "loss") == 1.0);
+  }
+  SECTION("it may lie between the newest checkpoint and the newest epoch") {
+    run.report_epoch(3, 0.2, 0.8, 3);
+    run.report_epoch(4, 0.1, 0.9, 3);
+    const auto record = read_run_record(run.path);
+    CHECK(record.last.epoch == 4);
+    CHECK(record.best.epoch == 3);
+    CHECK(figure_of(record.best, "loss") == 0.2);
+  }
+  SECTION("its figures are unknown where its packet is gone") {
+    fs::remove(run.path + "/telemetry.jsonl");
+    run.report_epoch(4, 0.1, 0.9, 3);
+    const auto record = read_run_record(run.path);
+    CHECK(record.best.epoch == 3);
+    CHECK(record.best.figures.empty());
+  }
+  SECTION("the newest epoch was saved, with its seeds settled") {
+    run.report_epoch(3, 0.2, 0.8, 3);
+    run.add_checkpoint(3, 0.3, 0.7);
+    const auto record = read_run_record(run.path);
+    CHECK(figure_of(record.last, "loss") == 0.3);
+    CHECK(figure_of(record.best, "loss") == 0.3);
+  }
 }
 
 TEST_CASE("a summary from before the run was resumed and killed says nothing of its end") {
@@ -467,7 +501,7 @@ TEST_CASE("telemetry of any bytes is harmless, and its end is read within a limi
   write_text(run.path + "/telemetry.jsonl", text);
   CHECK(read_run_record(run.path).state == RunState::kInterrupted);
   std::ofstream(run.path + "/telemetry.jsonl", std::ios::app) << "\n";
-  run.report_epoch(3, 0.1, 0.9);
+  run.report_epoch(3, 0.1, 0.9, 3);
   CHECK(read_run_record(run.path).epochs == 3);
   fs::resize_file(run.path + "/telemetry.jsonl", 1ull << 40);  // zeros behind it
   CHECK(read_run_record(run.path).epochs == 2);                // the checkpoint's

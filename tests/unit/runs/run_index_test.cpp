@@ -48,7 +48,7 @@ TEST_CASE("everything that a run writes changes its stamp, and so does the end o
   lock.lock.reset();  // as where the process is killed: no file changes
   CHECK(is_read_again());
   CHECK(known[0].state == RunState::kInterrupted);
-  run.report_epoch(3, 1, 1);
+  run.report_epoch(3, 1, 1, 2);
   CHECK(is_read_again());
   run.add_record({{"what", "lane"}});
   CHECK(is_read_again());

@@ -78,13 +78,15 @@ struct RunFolder {
     storage::JournalWriter(storage::real_file_system(), path + "/journal").append(record.dump());
   }
   void add_epoch(int epoch, double loss, double accuracy) const {
-    report_epoch(epoch, loss, accuracy);
+    report_epoch(epoch, loss, accuracy, epoch);
     add_checkpoint(epoch, loss, accuracy);
   }
-  void report_epoch(int epoch, double loss, double accuracy) const {
+  // best: the run's best epoch by then.
+  void report_epoch(int epoch, double loss, double accuracy, int best) const {
     add_packet(packet(epoch,
                       {metric("tolaria.training.loss", loss), metric("tolaria.epochs.total", epoch),
-                       metric("tolaria.validation.loss", loss), metric("tolaria.validation.accuracy", accuracy)},
+                       metric("tolaria.validation.loss", loss), metric("tolaria.validation.accuracy", accuracy),
+                       metric("tolaria.validation.best_epoch", best)},
                       json::array(), epoch));
   }
   // The best so far.

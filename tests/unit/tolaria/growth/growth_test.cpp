@@ -151,6 +151,9 @@ TEST_CASE("the best epoch is one whose end left the network that was validated")
   CHECK(best.at(2) == 1);  // the seed is heard from now on
   CHECK(best.at(3) == 1);  // its alpha rose
   CHECK(best.at(4) == 1);  // it is gone
+  const auto reported = it.values("tolaria.validation.best_epoch");
+  REQUIRE(reported.size() == 5);
+  for (std::size_t i = 0; i < 5; ++i) CHECK(reported[i] == best.at(static_cast<std::uint32_t>(i + 1)));
   const auto& [epoch, figures] = *it.progress.best;
   const auto entries = tolaria::list_checkpoints(it.files, kCheckpoints);
   const auto name = tolaria::best_checkpoint(it.files, kCheckpoints, kJournal);
