@@ -1,11 +1,15 @@
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "base/gpu_present.h"
 #include "base/hash.h"
+#include "config/facts/data_facts.h"
 #include "config/loading/training_check.h"
 #include "config/writing/write.h"
 #include "esper/front.h"
@@ -40,6 +44,41 @@ std::vector<base::Problem> missing_data(const config::LoadedConfig& loaded) {
   return problems;
 }
 
+// data.validation_path or data.test_path, and how else the run gets such a part.
+struct MeasuredPart {
+  const char* field;
+  const std::string& path;
+  const char *fraction, *purpose;
+};
+
+// Whether the part is also that of another path: a link or another spelling counts as what it leads to.
+void check_other_place(const MeasuredPart& part, const std::string& other, const char* purpose,
+                       config::LoadedConfig& loaded) {
+  std::error_code not_there;
+  if (part.path.empty() || !std::filesystem::equivalent(part.path, other, not_there)) return;
+  loaded.problems.push_back(
+      {place_of(part.field, loaded), part.field,
+       fmt::format("{} is also the {} data; name other data, or remove it and train with data.{} to split a part off "
+                   "for {}",
+                   part.path, purpose, part.fraction, part.purpose)});
+}
+
+// Data that would train and measure. In folders that may hold several parts training alone tells which of them a path
+// means; equal texts of test_path are a mistake of the run file already.
+void check_other_places(config::LoadedConfig& loaded) {
+  using config::DataKind;
+  const config::DataConfig& data = loaded.config.data;
+  const MeasuredPart validation{"data.validation_path", data.validation_path, "validation_fraction", "validation"};
+  const MeasuredPart test{"data.test_path", data.test_path, "test_fraction", "testing"};
+  const bool has_own_folders = data.kind == DataKind::kImages || data.kind == DataKind::kDatasets;
+  if (!has_own_folders) check_other_place(validation, data.path, "training", loaded);
+  check_other_place(validation, data.labels, "training", loaded);
+  check_other_place(test, data.labels, "training", loaded);
+  if (!config::is_one_part(data.kind)) return;
+  if (data.test_path != data.path) check_other_place(test, data.path, "training", loaded);
+  if (data.test_path != data.validation_path) check_other_place(test, data.validation_path, "validation", loaded);
+}
+
 // What is no mistake: settings that are doubtful or without effect, and what the run file needs and this machine lacks.
 std::vector<base::Problem> notes_on(const config::LoadedConfig& loaded) {
   std::vector<base::Problem> notes = loaded.warnings;
@@ -57,6 +96,7 @@ std::vector<base::Problem> notes_on(const config::LoadedConfig& loaded) {
 int check(const ConfigOptions& options) {
   config::LoadedConfig loaded = config::read_run_config(options.file, options.assignments);
   config::check_for_training(loaded);
+  check_other_places(loaded);
   std::vector<base::Problem> missing = missing_data(loaded);
   if (!loaded.problems.empty()) {
     std::move(missing.begin(), missing.end(), std::back_inserter(loaded.problems));

@@ -18,6 +18,21 @@ std::optional<Pixels> pixels_of(const DataConfig& data) {
 
 bool names_test_part(const DataConfig& data) { return !data.test_path.empty() || data.test_fraction > 0; }
 
+bool is_one_part(DataKind kind) {
+  switch (kind) {
+    case DataKind::kDigits:
+    case DataKind::kCsv:
+    case DataKind::kText:
+    case DataKind::kTable:
+    case DataKind::kParquet:
+    case DataKind::kTokens:
+    case DataKind::kWebdataset:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool has_tokens(const DataConfig& data, Task task) {
   const bool by_kind = data.kind == DataKind::kText || data.kind == DataKind::kTokens;
   return by_kind || (data.kind == DataKind::kProcess && task == Task::kLanguage);

@@ -13,6 +13,9 @@ namespace esper::config {
 // Whether the run file names test data: a path, or a fraction that is split off.
 bool names_test_part(const DataConfig& data);
 
+// Whether a path of this kind is one part; those of the others may hold a test part beside the training part.
+bool is_one_part(DataKind kind);
+
 // Whether samples are sequences of tokens, and each target the next one.
 bool has_tokens(const DataConfig& data, Task task);
 

@@ -61,22 +61,6 @@ void check_path(const DataConfig& data, Findings& out) {
   }
 }
 
-// A file of these formats is one part; the others may hold a test part beside the training part.
-bool is_one_part(DataKind kind) {
-  switch (kind) {
-    case DataKind::kDigits:
-    case DataKind::kCsv:
-    case DataKind::kText:
-    case DataKind::kTable:
-    case DataKind::kParquet:
-    case DataKind::kTokens:
-    case DataKind::kWebdataset:
-      return true;
-    default:
-      return false;
-  }
-}
-
 void check_test_part(const DataConfig& data, Findings& out) {
   if (!data.test_path.empty() && data.test_fraction > 0) {
     out.push_back(

@@ -84,6 +84,33 @@ TEST_CASE("data that are not there are a problem of config check, with the place
   CHECK_THAT(both.err, ContainsSubstring("epochs: must be") && ContainsSubstring("no.csv does not exist"));
 }
 
+TEST_CASE("validation or test data that are the training file under another name are a mistake for config check") {
+  const TemporaryFolder folder;
+  const std::string data = folder.write("train.csv", "1,0\n"), other = folder.write("other.csv", "2,1\n");
+  const std::string link = folder.path / "link.csv", hard = folder.path / "hard.csv";
+  std::filesystem::create_symlink(data, link);
+  std::filesystem::create_hard_link(data, hard);
+  const std::string file = folder.write("run.yaml", "data: {kind: csv, path: " + data + "}\n");
+  for (const std::string& name : {link, hard, (folder.path / "." / "train.csv").string()}) {
+    CAPTURE(name);
+    for (const auto& [key, fraction] :
+         {std::pair{"validation_path", "validation_fraction"}, {"test_path", "test_fraction"}}) {
+      const std::string assignment = std::string("data.") + key + "=" + name;
+      const Finished refused = run_esper({"config", "check", file, "--set", assignment});
+      CHECK(refused.exit_code == 2);
+      CHECK_THAT(refused.err, ContainsSubstring("--set " + assignment + ": data." + key + ": " + name +
+                                                " is also the training data; name other data, or remove it and train "
+                                                "with data." +
+                                                fraction));
+    }
+  }
+  const Finished measured = run_esper({"config", "check", file, "--set", "data.path=" + other,
+                                       "data.validation_path=" + data, "data.test_path=" + link});
+  CHECK(measured.exit_code == 2);
+  CHECK_THAT(measured.err, ContainsSubstring("link.csv is also the validation data"));
+  CHECK(run_esper({"config", "check", file, "--set", "data.validation_path=" + other}).exit_code == 0);
+}
+
 TEST_CASE("the graph lane on the CPU is a mistake, and a GPU that this machine lacks a note") {
   const TemporaryFolder folder;
   const std::string file = folder.write("run.yaml", "step: {lane: graph}\ndevice: {kind: cpu}\n");
