@@ -1,10 +1,13 @@
 // `esper set`: asks a run that trains to go on with other settings from its next epoch on.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/names.h"
+#include "base/parse_number.h"
 #include "base/text/json_fields.h"
 #include "config/facts/early_stop.h"
 #include "config/loading/live_settings.h"
@@ -16,6 +19,7 @@
 #include "history/live_request.h"
 #include "runs/read_run_record.h"
 #include "runs/run_folder_reader.h"
+#include "runs/telemetry_end.h"
 #include "storage/confined_file_system.h"
 #include "storage/folder_lock.h"
 
@@ -37,19 +41,57 @@ SettingHolds when_it_holds(const std::string& run) {
   return trains ? SettingHolds::kFromEndOfEpoch : SettingHolds::kFromResume;
 }
 
-// As the checkpoint has it from which the run would go on; 0 where none can be read, which --resume reports.
-std::int64_t epochs_without_better(base::FileSystem& files, const std::string& run) {
+// Of the checkpoint from which the run would go on; null where none can be read, which --resume reports.
+nlohmann::json saved_progress(base::FileSystem& files, const std::string& run) {
   const std::string folder = run + "/checkpoints";
-  if (files.kind_of(folder) == base::PathKind::kNothing) return 0;
+  if (files.kind_of(folder) == base::PathKind::kNothing) return {};
   const auto checkpoints = history::list_checkpoints(files, folder);
-  if (checkpoints.empty()) return 0;
+  if (checkpoints.empty()) return {};
   try {
-    const auto progress = base::member(history::read_run_json(files, checkpoints.back().path), "progress");
-    const double count = base::number_at(progress, "epochs_without_better").value_or(0);
-    return count > 0 && count < 1e9 ? static_cast<std::int64_t>(count) : 0;
+    return base::member(history::read_run_json(files, checkpoints.back().path), "progress");
   } catch (const base::IoError&) {
-    return 0;
+    return {};
   }
+}
+
+std::int64_t epochs_without_better(base::FileSystem& files, const std::string& run) {
+  const double count = base::number_at(saved_progress(files, run), "epochs_without_better").value_or(0);
+  return count > 0 && count < 1e9 ? static_cast<std::int64_t>(count) : 0;
+}
+
+// Nothing where the telemetry has been begun anew just now, or is not written.
+std::optional<std::int64_t> reported_epoch(const std::string& run) {
+  try {
+    runs::OpenFiles files;
+    files.push_back(runs::FolderReader(run).open("telemetry.jsonl"));
+    return runs::read_reached_epoch(files);
+  } catch (const base::IoError&) {
+    return std::nullopt;
+  }
+}
+
+// In which the run is or which it goes on with, counted from 1; where neither telemetry nor a checkpoint says it, 0.
+std::int64_t reached_epoch(base::FileSystem& files, const std::string& run) {
+  if (when_it_holds(run) == SettingHolds::kFromEndOfEpoch) {
+    if (const auto reported = reported_epoch(run)) return *reported;
+  }
+  const auto progress = saved_progress(files, run);
+  const bool is_within = base::number_at<std::int64_t>(progress, "batch").value_or(0) > 0;
+  return std::int64_t{base::number_at<std::uint32_t>(progress, "epoch").value_or(0)} + (is_within ? 1 : 0);
+}
+
+// Fewer epochs than it has, among which are those that it has begun.
+void refuse_begun_epochs(base::FileSystem& files, const std::string& run,
+                         const std::vector<history::FieldChange>& changes) {
+  const auto change = std::ranges::find(changes, "epochs", &history::FieldChange::field);
+  if (change == changes.end()) return;
+  const auto before = base::parse_number<std::int64_t>(change->before).value_or(0);
+  const auto asked = base::parse_number<std::int64_t>(change->after).value_or(0);
+  const auto reached = reached_epoch(files, run);
+  if (asked >= before || asked > reached) return;
+  throw base::Error(
+      base::ExitCode::kConfig,
+      fmt::format("epochs: must be more than {}, the epoch that {} has reached, but is {}", reached, run, asked));
 }
 
 std::string way_out(base::FileSystem& files, const std::string& run, const config::RunConfig& settings) {
@@ -106,6 +148,7 @@ int set(const SetOptions& options) {
   storage::ConfinedFileSystem files(options.run, storage::Owner::kAnyone);
   const auto changes = history::changes_to_request(files, options.run, own, options.assignments);
   if (!changes.empty()) refuse_if_ended(files, options, own);
+  refuse_begun_epochs(files, options.run, changes);
   const auto request =
       changes.empty() ? "" : history::publish_request(files, options.run, history::settings_of(changes)).path;
   print_changes(options, request, changes, when_it_holds(options.run));

@@ -93,19 +93,28 @@ bool is_figure(std::string_view metric) {
   return metric.starts_with(kValidation) && base::from_name<config::Metric>(metric.substr(kValidation.size()));
 }
 
+template <class Number>
+std::optional<Number> epoch_of(const json& packet) {
+  const std::string epoch = text_at(base::member(base::member(packet, "system_health"), "indicators"), "epoch");
+  return base::parse_number<Number>(epoch);
+}
+
+bool has_epoch(std::string_view line) {
+  return line.find("tolaria.epochs.total"_metric.name()) != std::string_view::npos;
+}
+
 struct ReportedEpoch {
   Validation validation;
   std::optional<std::int64_t> best_epoch;
 };
 
 std::optional<ReportedEpoch> epoch_in(std::string_view line) {
-  if (line.find("tolaria.epochs.total"_metric.name()) == std::string_view::npos) return std::nullopt;
+  if (!has_epoch(line)) return std::nullopt;
   const std::string whole(line);
   std::string thin;
   const auto is_wanted = [](std::string_view metric) { return metric == kBestEpoch || is_figure(metric); };
   const json packet = parse_line(history::thin_line(whole, is_wanted, thin) ? thin : whole);
-  const std::string epoch = text_at(base::member(base::member(packet, "system_health"), "indicators"), "epoch");
-  ReportedEpoch found{{base::parse_number<std::int64_t>(epoch), {}}, {}};
+  ReportedEpoch found{{epoch_of<std::int64_t>(packet), {}}, {}};
   if (!found.validation.epoch) return std::nullopt;
   const json& metrics = base::member(packet, "metrics");
   if (!metrics.is_array()) return std::nullopt;
@@ -187,6 +196,24 @@ std::optional<Validation> read_telemetry_epoch(const OpenFiles& files, std::int6
       auto found = epoch_in(line);
       if (found && *found->validation.epoch == epoch) return std::move(found->validation);
       if (found && *found->validation.epoch < epoch) return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> read_reached_epoch(const OpenFiles& files) {
+  for (std::size_t i = files.size(); i > 0 && i + 2 > files.size(); --i) {
+    const auto& file = files[i - 1];
+    const std::uint64_t from = file.size > kEndBytes[1] ? file.size - kEndBytes[1] : 0;
+    const std::string text = file.read(from, file.size - from);
+    LinesBackwards lines(text, from == 0);
+    for (std::string_view line = lines.next(); !line.empty(); line = lines.next()) {
+      if (is_of_sinks(line)) continue;
+      const json packet = parse_line(line);
+      const auto epoch = epoch_of<std::uint32_t>(packet);
+      if (!epoch) continue;
+      const bool has_ended = has_epoch(line) || text_at(packet, "source_subsystem") == "kasmina";
+      return std::int64_t{*epoch} + (has_ended ? 1 : 0);
     }
   }
   return std::nullopt;

@@ -41,5 +41,9 @@ enum class EndDetail { kTimestamp, kAll };
 TelemetryEnd read_telemetry_end(const OpenFiles& files, EndDetail detail);
 // The figures of an earlier epoch, as it was reported last. Throws IoError.
 std::optional<Validation> read_telemetry_epoch(const OpenFiles& files, std::int64_t epoch);
+// The epoch that the run's process trains, counted from 1: the one after an epoch whose figures are the newest packet;
+// of another packet, which may be older than the epoch's first step, at least the epochs completed by then. Nothing
+// where there is no packet. Throws IoError.
+std::optional<std::int64_t> read_reached_epoch(const OpenFiles& files);
 
 }  // namespace esper::runs

@@ -223,6 +223,26 @@ TEST_CASE("a run that stopped early takes new settings with which it goes on, an
   CHECK(epochs() == 4);
 }
 
+TEST_CASE("no fewer epochs are taken than the run has reached, which the message names") {
+  const RunRoom room;
+  const auto whole = room.run("whole"), run = room.run("run");
+  REQUIRE(
+      train(room.write("small.yaml", growing_config()), whole, {"policy.kind=none", "growth.enabled=false", "epochs=8"})
+          .exit_code == 0);
+  copy_run_until(whole, checkpoint_within(whole, 5), run);
+  for (const std::string epochs : {"3", "6"}) {
+    const Finished refused = set(run, {"epochs=" + epochs});
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(json_of(refused)["error"]["text"].get<std::string>(),
+               ContainsSubstring("epochs: must be more than 6, the epoch that " + run.string() +
+                                 " has reached, but is " + epochs));
+  }
+  CHECK_FALSE(fs::exists(run / "changes"));
+  REQUIRE(set(run, {"epochs=7"}).exit_code == 0);
+  REQUIRE(resume(run).exit_code == 0);
+  CHECK(read_json(run / "summary.json")["epochs"] == 7);
+}
+
 TEST_CASE("where the list of accepted settings is damaged nothing is trained") {
   const Trained it;
   const auto run = it.changed();
