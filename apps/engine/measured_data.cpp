@@ -114,7 +114,9 @@ data::Splits data_of(const EvaluateRequest& request, const SavedRun& saved, Eval
   if (added) other = other_data(request, saved);
   auto own = own_data(request, saved);
   if (!own) {
-    warn_not_compared(saved);
+    // In the place of the run's own data others were named: those were not looked for.
+    const bool replaced = !request.moved_path.empty() && other_path(request) == request.moved_path;
+    if (!replaced) warn_not_compared(saved);
     if (!other) other = other_data(request, saved);
     part = EvaluatedPart::kTest;
   }

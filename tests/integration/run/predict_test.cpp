@@ -212,6 +212,7 @@ TEST_CASE("evaluate measures other data with the run's normaliser, and finds col
   REQUIRE(other.exit_code == 0);
   CHECK(json_of(other)["part"] == "test");
   check_figures(json_of(other), measured);
+  CHECK_THAT(other.err, !ContainsSubstring("are not there"));  // they are, and were not asked for
 
   const auto moved = it.room.write("moved.csv", contents_of(it.data));
   CHECK(json_of(it.evaluate({"--set", "data.path=" + moved}))["part"] == "validation");
