@@ -25,6 +25,7 @@ struct RawSamples {
   std::vector<std::string> class_names;         // of label i, or of number i; empty where the format has none
   std::vector<std::string> class_places;        // "line 12" or an image's path: where label i first occurs
   std::vector<std::string> feature_names = {};  // of a header; empty where there is none, or names are not distinct
+  std::string target_name = {};                 // of a header's last column; empty where there is none
 };
 
 std::int64_t samples_in(const RawSamples& samples);
@@ -69,5 +70,9 @@ void align_classes(const RawSamples& train, RawSamples& validation, const std::f
 // Gives the numbers of each sample the order of `names`, where its own names are known. Throws Error{kData} naming a
 // column that is not there.
 void align_features(const std::vector<std::string>& names, RawSamples& samples, const std::filesystem::path& file);
+
+// Throws Error{kData} naming both columns where the headers of a part and of the training data call their targets
+// differently.
+void require_same_target(const RawSamples& train, const RawSamples& samples, const std::filesystem::path& file);
 
 }  // namespace esper::data

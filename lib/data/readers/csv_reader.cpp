@@ -51,7 +51,8 @@ class CsvReader {
         const auto& problem = cursor.problem();
         bad_.report(file_, at_field(problem.line, problem.field), problem.reason);
       } else if (first && is_header(cursor.fields())) {
-        header_ = Header{cursor.fields()[0].line, cursor.fields().size(), feature_names(cursor.fields())};
+        header_ = Header{cursor.fields()[0].line, cursor.fields().size(), feature_names(cursor.fields()),
+                         std::string(trimmed(cursor.fields().back().text))};
       } else {
         add(cursor.fields(), first);
         first_line_is_sample_ |= first && !classes_.empty();
@@ -65,7 +66,8 @@ class CsvReader {
   struct Header {
     std::int64_t line;
     std::size_t width;
-    std::vector<std::string> names;
+    std::vector<std::string> names;  // of the features
+    std::string target;
   };
 
   // Numbers, and a class for each line: in order of appearance, and as label.
@@ -166,7 +168,10 @@ class CsvReader {
     classes_.finish(samples);
     samples.sizes = {std::max<std::int64_t>(static_cast<std::int64_t>(width_) - 1, 0)};
     samples.values = std::move(values_);
-    if (header_ && header_->width == width_) samples.feature_names = std::move(header_->names);
+    if (header_ && header_->width == width_) {
+      samples.feature_names = std::move(header_->names);
+      samples.target_name = std::move(header_->target);
+    }
     if (has_number_targets(options_.task)) {
       samples.numbers = std::move(targets_);
       samples.target_sizes = {1};

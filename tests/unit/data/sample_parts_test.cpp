@@ -113,6 +113,13 @@ TEST_CASE("columns of a validation or test file are matched by the names of its 
              ContainsSubstring("\"width\" of the training data is not there before the last one, which is the target"));
   write_file(folder / "other.csv", "width,height,depth,class\n2,10,3,bee\n");
   CHECK_THAT(complaint(config), ContainsSubstring("other.csv: the training data have no column \"depth\""));
+  write_file(folder / "other.csv", "height,width,kind\n10,2,bee\n");
+  CHECK_THAT(
+      complaint(config),
+      ContainsSubstring("other.csv: the last column, which is the target, is \"kind\"; that of the training data "
+                        "is \"class\""));
+  std::swap(config.validation_path, config.test_path);
+  CHECK_THAT(complaint(config), ContainsSubstring("other.csv: the last column, which is the target, is \"kind\""));
 }
 
 TEST_CASE("columns are matched by their names where data.shape makes images of them, in data of later commands, too") {
