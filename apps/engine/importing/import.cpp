@@ -16,6 +16,7 @@
 #include "kasmina/host/host.h"
 #include "kasmina/host/host_package.h"
 #include "kasmina/tensor/stored_tensor.h"
+#include "storage/file_tools.h"
 #include "storage/moved_away.h"
 #include "storage/real_file_system.h"
 #include "storage/safetensors/safetensors.h"
@@ -218,6 +219,7 @@ double publish_checked(const Scratch& scratch, const ImportRequest& request) {
 
 int run(const ImportRequest& request) {
   require_place(request);
+  storage::ensure_folder(storage::real_file_system(), storage::parent_of(request.folder));  // before the long work
   const Scratch scratch;
   auto said = run_exporter(arguments_of(request), scratch.path("package"));
   said["largest_difference"] = publish_checked(scratch, request);

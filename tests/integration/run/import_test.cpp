@@ -503,6 +503,22 @@ TEST_CASE("a model's own modules may be called as those of the import are") {
   CHECK(made.exit_code == 0);
 }
 
+TEST_CASE("an import makes the folders above the one that it writes, and nothing is done where it cannot") {
+  const ImportRoom import;
+  const auto import_to = [&](const std::string& folder) {
+    return run_esper({"import", import.model + ":Net", "--example", "1x8x8", "--out", folder});
+  };
+  const auto folder = import.room.path / "models" / "small" / "net";
+  const auto made = import_to(folder);
+  INFO(made.err);
+  CHECK(made.exit_code == 0);
+  CHECK(fs::exists(folder / "manifest.json"));
+  const auto file = import.room.write("file", "mine");
+  const auto refused = import_to(file + "/net");
+  CHECK(refused.exit_code == 6);
+  CHECK_THAT(refused.err, ContainsSubstring(file));
+}
+
 TEST_CASE("a run file that does not fit an imported model is refused before anything is made") {
   const ImportRoom import;
   REQUIRE(import.import("Net").exit_code == 0);
