@@ -95,10 +95,11 @@ std::optional<Name> optional_in(RunReading& reading, const ConfigText& config, s
   return named;
 }
 
-// Every config.yaml has one, which is not empty.
+// Every config.yaml has one, which is not empty, and a text, neither a list nor a map.
 std::string config_name_in(RunReading& reading, const ConfigText& config) {
+  const auto value = config.value_of("name");
   std::string name = config.text_of("name");
-  if (name.empty()) report_field(reading, "name", config.value_of("name"));
+  if (name.empty() || value->starts_with('[') || value->starts_with('{')) report_field(reading, "name", value);
   return name;
 }
 

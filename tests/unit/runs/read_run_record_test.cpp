@@ -366,6 +366,8 @@ TEST_CASE("a configuration that no run has makes a run damaged, also where its s
            {"this: is\nsome: other file\n", "it has no name"},
            {changed_config("name: \"small\"\n", ""), "it has no name"},
            {changed_config("\"small\"", "\"\""), "name is \"\"\"\""},
+           {changed_config("\"small\"", "[x]"), "name is \"[x]\""},
+           {changed_config("\"small\"", "{a: b}"), "name is \"{a: b}\""},
            {changed_config("epochs: 3", "epochs: three"), "epochs is \"three\""},
            {changed_config("epochs: 3", "epochs: -2"), "epochs is \"-2\""},
            {changed_config("seed: 1\n", ""), "it has no seed"},
@@ -396,6 +398,12 @@ TEST_CASE("a configuration of an earlier version may lack the task and the metri
   CHECK(record.host == "mlp");
   CHECK(record.metric == "accuracy");
   CHECK(record.best_metric == "loss");
+}
+
+TEST_CASE("a run's name may be a text that looks like a list") {
+  const auto record = record_with(changed_config("\"small\"", "\"[x]\""));
+  CHECK(record.state == RunState::kFinished);
+  CHECK(record.config_name == "[x]");
 }
 
 TEST_CASE("what cannot be read makes a run damaged, with the reason, and nothing is thrown") {
