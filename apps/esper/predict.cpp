@@ -79,7 +79,10 @@ void add_predict(Front& front) {
       ->check(CLI::IsMember({"csv", "jsonl"}));
   command->add_option("--batch-size", request.batch_size, "Samples in one forward pass; default: as in training")
       ->check(CLI::Range(std::int64_t{1}, kMostBatch));
-  command->add_option("--top", request.top, "Classification: number of classes to print, the likeliest first")
+  command
+      ->add_option(
+          "--top", request.top,
+          "Classification: number of classes to print, the likeliest first; not for pixels, of which one is printed")
       ->check(CLI::Range(std::int64_t{1}, kMostTop))
       ->capture_default_str();
   add_text_options(*command, request);

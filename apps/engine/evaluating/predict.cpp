@@ -84,6 +84,15 @@ torch::Tensor answers_of(const step::Model& model, const torch::Tensor& inputs, 
 
 AnswerOf what_of(const torch::Tensor& answers) { return answers.dim() == 2 ? AnswerOf::kSample : AnswerOf::kPixel; }
 
+void require_printed_classes(AnswerOf what, std::int64_t top) {
+  if (what == AnswerOf::kSample || top == 1) return;
+  throw Error(
+      ExitCode::kConfig,
+      fmt::format("--top {}: this network answers for each pixel, of which the likeliest class alone is printed; "
+                  "leave --top out",
+                  top));
+}
+
 // answers: of one sample, [outputs, H, W].
 std::string pixel_lines(const PredictionLines& lines, const SampleName& name, const torch::Tensor& answers) {
   auto [probabilities, classes] = answers.max(0);
@@ -106,6 +115,7 @@ void predict_portion(const TrainingSetup& setup, const data::NewSamples& samples
   std::size_t i = 0;
   while (const auto batch = loader->next()) {
     const auto answers = answers_of(*setup.model, batch->inputs.to(setup.device), lines.preprocessing());
+    require_printed_classes(what_of(answers), lines.top());
     std::string text = done + i == 0 ? lines.header(what_of(answers)) : "";
     for (std::int64_t row = 0; row < answers.size(0); ++row, ++i) {
       text += lines_of(lines, {samples.files[i], samples.positions[i]}, answers[row]);

@@ -28,10 +28,11 @@ enum class AnswerOf { kSample, kPixel };
 
 class PredictionLines {
  public:
-  // top: how many classes a line names, the likeliest first; at most all of them.
+  // top: how many classes a line names, the likeliest first; at most all of them. Of a pixel always one.
   PredictionLines(const data::Preprocessing& preprocessing, PredictionFormat format, std::int64_t top);
 
   const data::Preprocessing& preprocessing() const { return preprocessing_; }
+  std::int64_t top() const { return top_; }
 
   // What comes before the first one; empty for JSON lines.
   std::string header(AnswerOf what = AnswerOf::kSample) const;
