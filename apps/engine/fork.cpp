@@ -153,6 +153,7 @@ void leave_out(TrainingSetup& setup, const std::vector<std::string>& seeds, Orig
   progress["best"] = nullptr;
   progress["patience"] = nullptr;
   progress.erase("patience_loss");
+  progress.erase("patience_seeds");
   progress["epochs_without_better"] = 0;
   if (progress.contains("safety")) {
     auto safety = tolaria::safety_record_from_json(progress["safety"]);

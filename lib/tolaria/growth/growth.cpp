@@ -53,6 +53,12 @@ SeedAlphas active_in_validation(SeedAlphas active, const Measurements& measured)
   return active;
 }
 
+std::vector<std::string> ids_of(const SeedAlphas& seeds) {
+  std::vector<std::string> ids;
+  for (const auto& [seed_id, alpha] : seeds) ids.push_back(seed_id);
+  return ids;
+}
+
 // Those of them that grow no more.
 std::vector<SeedState> ended_of(std::vector<SeedState> seeds, const kasmina::Network& network) {
   const auto growing = kasmina::growing_seeds(network.state());
@@ -90,6 +96,14 @@ bool Growth::may_train_control(const RunProgress& progress) const {
                                return slot.stage != leyline::Stage::kTerminated && !kasmina::holds_seed(slot.stage);
                              });
 }
+
+bool Growth::removed_active_seed() const {
+  return std::ranges::any_of(active_.trained, [&](const auto& seed) { return !active_.left.contains(seed.first); });
+}
+
+std::vector<std::string> Growth::validated_seeds() const { return ids_of(active_.validated); }
+
+std::vector<std::string> Growth::active_seeds() const { return ids_of(active_.left); }
 
 EpochEnd Growth::settle(RunProgress& progress, const SeedAlphas& ran) {
   auto settlement = settle_unfinished(evaluation_, progress, ran);
@@ -137,7 +151,7 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
     progress.window =
         with_epoch(progress.window, results.measured.running.by_sample, config.policy.heuristic.window_epochs);
   }
-  const auto ran = alphas_of(model.network), active_before = active_in(model.network);
+  const auto ran = alphas_of(model.network), trained = active_in(model.network);
   changes_.end_epoch(facts);
   auto measured = kasmina::export_growing_seed_states(model.network.state());
   const base::Clock& clock = evaluation_.facts.clock;
@@ -147,10 +161,7 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
   const bool settles = results.is_last && at_the_end_ == AtTheEnd::kSettle && needs_settling(model.network, ran);
   if (settles && settle(progress, ran) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   step::follow_training_gates(model);
-  const auto active = active_in(model.network);
-  left_as_validated_ = active == active_in_validation(active_before, results.measured);
-  removed_active_seed_ =
-      std::ranges::any_of(active_before, [&](const auto& seed) { return !active.contains(seed.first); });
+  active_ = {trained, active_in_validation(trained, results.measured), active_in(model.network)};
   ended_ = results.measured.undone.empty() ? ended_of(std::move(measured), model.network) : std::vector<SeedState>();
   log_.publish();
   hook_ms_ = base::milliseconds(clock.now() - begin);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tolaria/growth/network_changes.h"
@@ -20,6 +21,11 @@ struct GrowthFigures {
   std::int64_t optimizer_rebuilds = 0;  // of this process
   // Seeds that grow no more since the last epoch's end, as that epoch measured them; none where it was undone.
   std::vector<leyline::SeedState> ended = {};
+};
+
+// The active seeds (alpha above 0) around an epoch's end, fossils too.
+struct ActiveSeeds {
+  SeedAlphas trained, validated, left;  // validated: an epoch that was undone, without the seeds that are culled for it
 };
 
 class Growth {
@@ -49,10 +55,14 @@ class Growth {
 
   // Whether the last epoch's end left the network that the epoch validated: each active seed at its alpha, and
   // no other. Not of seeds that were settled.
-  bool left_as_validated() const { return left_as_validated_; }
+  bool left_as_validated() const { return active_.left == active_.validated; }
 
   // Whether it removed an active seed (alpha above 0): losses from before are another network's.
-  bool removed_active_seed() const { return removed_active_seed_; }
+  bool removed_active_seed() const;
+
+  // Ids of the active seeds that the last epoch validated, and of those that its end left.
+  std::vector<std::string> validated_seeds() const;
+  std::vector<std::string> active_seeds() const;
 
   GrowthFigures figures() const { return {questions_.figures(), hook_ms_, changes_.optimizer_rebuilds(), ended_}; }
 
@@ -68,7 +78,7 @@ class Growth {
   double hook_ms_ = 0;  // of the last epoch's end
   std::vector<leyline::SeedState> ended_;
   std::optional<EpochFigures> settled_validation_;
-  bool left_as_validated_ = true, removed_active_seed_ = false;
+  ActiveSeeds active_;  // of the last epoch
 };
 
 }  // namespace esper::tolaria

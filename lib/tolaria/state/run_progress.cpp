@@ -114,6 +114,16 @@ bool record_epoch(RunProgress& progress, const step::StepMetrics& metrics, const
   return take_if_best(progress, {progress.epoch + 1, validation}, goals.best);
 }
 
+void follow_seeds(RunProgress& progress, const std::vector<std::string>& validated,
+                  const std::vector<std::string>& left) {
+  if (progress.epochs_without_better == 0) progress.patience_seeds = validated;
+  const auto is_gone = [&](const std::string& seed) { return std::ranges::find(left, seed) == left.end(); };
+  if (std::ranges::none_of(progress.patience_seeds, is_gone)) return;
+  progress.patience.reset();
+  progress.patience_seeds.clear();
+  progress.epochs_without_better = 0;
+}
+
 bool replace_validation(RunProgress& progress, const EpochFigures& validation,
                         const std::optional<BestEpoch>& best_before, config::Metric goal) {
   progress.validation = validation;
@@ -156,6 +166,7 @@ json to_json(const RunProgress& progress) {
     saved["best"] = figures(progress.best->figures);
     saved["best"]["epoch"] = progress.best->epoch;
   }
+  if (!progress.patience_seeds.empty()) saved["patience_seeds"] = progress.patience_seeds;
   if (progress.scaler_skips > 0) saved["scaler_skips"] = progress.scaler_skips;
   if (progress.safety != SafetyRecord()) saved["safety"] = to_json(progress.safety);
   return saved;
@@ -175,6 +186,7 @@ RunProgress run_progress_from_json(const json& saved) {
     progress.best = BestEpoch{base::count_at<std::uint32_t>(best, "epoch"), figures_from(best)};
   }
   progress.patience = patience_from(saved);
+  progress.patience_seeds = saved.value("patience_seeds", std::vector<std::string>());
   progress.epochs_without_better = base::count_at<std::uint32_t>(saved, "epochs_without_better");
   progress.loss = ewma_from(saved.at("loss"));
   progress.gradient_norm = ewma_from(saved.at("gradient_norm"));

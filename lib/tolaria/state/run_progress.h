@@ -58,6 +58,7 @@ struct RunProgress {
   std::optional<BestEpoch> best;  // by checkpoint.best_metric
   // Of the last epoch that was clearly better, which the next must beat in early_stop_metric by early_stop_min_delta.
   std::optional<EpochFigures> patience;
+  std::vector<std::string> patience_seeds;  // that were active (alpha above 0) in its network, fossils too
   std::uint32_t epochs_without_better = 0;
   Ewma loss, gradient_norm;
   GradientShares gradient_shares;         // of the last completed epoch
@@ -86,6 +87,12 @@ inline Goals goals_of(const config::RunConfig& config) {
 // so far.
 bool record_epoch(RunProgress& progress, const step::StepMetrics& metrics, const EpochFigures& validation,
                   const Goals& goals);
+
+// After the end of the epoch that was recorded last. validated, left: ids of the active seeds of the network that was
+// validated, and of the one that the epoch's end left. Patience begins anew with the next epoch where a seed is gone
+// that had a part in its figures: the present network may never come to them.
+void follow_seeds(RunProgress& progress, const std::vector<std::string>& validated,
+                  const std::vector<std::string>& left);
 
 // Replaces the last completed epoch's validation, since its network changed after it was measured. best_before: what
 // was the best epoch before that one. Returns true if it is the best now.

@@ -140,8 +140,10 @@ TEST_CASE("the best epoch is one whose end left the network that was validated")
     return {{germination(seen), start}, "as the test says"};
   });
   std::map<std::uint32_t, std::uint32_t> best;  // by epoch
+  std::map<std::uint32_t, bool> has_patience;   // likewise
   it.sink.on_packet = [&](const leyline::TelemetryPacket&) {
     if (it.progress.best) best[it.progress.epoch] = it.progress.best->epoch;
+    has_patience[it.progress.epoch] = it.progress.patience.has_value();
   };
   REQUIRE(it.go().kind == Kind::kDone);
   const auto losses = it.values("tolaria.validation.loss");
@@ -151,6 +153,9 @@ TEST_CASE("the best epoch is one whose end left the network that was validated")
   CHECK(best.at(2) == 1);  // the seed is heard from now on
   CHECK(best.at(3) == 1);  // its alpha rose
   CHECK(best.at(4) == 1);  // it is gone
+  CHECK(has_patience.at(3));
+  CHECK_FALSE(has_patience.at(4));  // its figures are those of the network with the seed
+  CHECK(has_patience.at(5));
   const auto reported = it.values("tolaria.validation.best_epoch");
   REQUIRE(reported.size() == 5);
   for (std::size_t i = 0; i < 5; ++i) CHECK(reported[i] == best.at(static_cast<std::uint32_t>(i + 1)));

@@ -6,6 +6,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace esper::test::run_progress_test {
 
@@ -14,6 +16,7 @@ using tolaria::BestEpoch;
 using tolaria::check_counts;
 using tolaria::EpochFigures;
 using tolaria::Ewma;
+using tolaria::follow_seeds;
 using tolaria::Goals;
 using tolaria::MetricValues;
 using tolaria::record_epoch;
@@ -200,6 +203,35 @@ TEST_CASE("patience runs out by epochs that gain less than the least gain, thoug
   CHECK(record_epoch(progress, metrics, {0.85, 0}, goals));
   CHECK(progress.epochs_without_better == 0);
   CHECK(progress.patience->loss == 0.85);
+}
+
+TEST_CASE("patience begins anew where a seed is gone that had a part in its figures, and not where another one is") {
+  RunProgress progress;
+  const step::StepMetrics metrics;
+  const std::vector<std::string> none, fossil{"seed-0001"}, both{"seed-0001", "seed-0002"};
+  const auto end_epoch = [&](double loss, const auto& validated, const auto& left) {
+    record_epoch(progress, metrics, {loss, 0}, {});
+    ++progress.epoch;
+    follow_seeds(progress, validated, left);
+    progress = run_progress_from_json(to_json(progress));  // a run may be resumed here
+  };
+  end_epoch(0.5, fossil, fossil);
+  end_epoch(0.6, both, fossil);  // the second seed brought nothing
+  CHECK(progress.epochs_without_better == 1);
+  CHECK(progress.patience->loss == 0.5);
+  end_epoch(0.4, both, both);
+  end_epoch(0.45, both, both);
+  CHECK(progress.epochs_without_better == 1);
+  end_epoch(0.45, both, fossil);
+  CHECK(progress.epochs_without_better == 0);
+  CHECK_FALSE(progress.patience);
+  CHECK(progress.best->figures.loss == 0.4);
+  end_epoch(0.7, fossil, fossil);
+  CHECK(progress.epochs_without_better == 0);
+  CHECK(progress.patience->loss == 0.7);
+  end_epoch(0.3, both, fossil);  // culled by the end of the epoch that it made the best
+  CHECK_FALSE(progress.patience);
+  CHECK_FALSE(to_json(RunProgress{}).contains("patience_seeds"));
 }
 
 TEST_CASE("the best epoch and patience each go by a figure of their own, in its direction, and a resumed run goes on") {
