@@ -62,7 +62,7 @@ std::string guessed_kind(const std::string& path) {
   const auto kind = fs::is_directory(path, ignored) ? kind_of_folder(path) : kind_of_file(path);
   if (kind) return std::string(base::name_of(*kind));
   throw base::Error(base::ExitCode::kConfig,
-                    fmt::format("{}: the kind of data cannot be told from the name; add --kind, one of: {}",
+                    fmt::format("{}: the kind of data cannot be inferred from the name; add --kind, one of: {}",
                                 base::printable_line(path), base::all_names<DataKind>()));
 }
 
@@ -101,7 +101,9 @@ void add_data_show(CLI::App& data, Front& front) {
   const auto options = std::make_shared<ShowDataOptions>();
   command->add_option("path", options->path, "File or folder; default: the bundled data, or what --set names")
       ->type_name("PATH");
-  command->add_option("--kind", options->kind, "Kind of data (data.kind); default: inferred from the name")
+  command
+      ->add_option("--kind", options->kind,
+                   "Kind of data (data.kind): " + base::all_names<DataKind>() + "; default: inferred from the name")
       ->type_name("KIND");
   add_set_option(*command, options->assignments);
   add_json_flag(*command, options->request.json);

@@ -71,7 +71,10 @@ void add_export(Front& front) {
       ->type_name("FORMAT");
   command->add_option("--checkpoint", request.checkpoint, "Checkpoint name, or best; default: the newest")
       ->type_name("NAME");
-  command->add_option("--out", request.out, "Folder to write; default: the run's name and the format")
+  command
+      ->add_option("--out", request.out,
+                   "Folder to write; default: the run's name and the format, like digits-20260301-120000-onnx, in the "
+                   "current folder")
       ->type_name("FOLDER")
       ->check(refuse_empty);
   command->add_flag("--replace", request.replace, "Replace an existing export of that name");

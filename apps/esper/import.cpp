@@ -85,24 +85,28 @@ int import(ImportOptions& options) {
 
 void add_import(Front& front) {
   CLI::App* command = add_command(front.root, "import", "Import a PyTorch model, to train and grow it",
-                                  "esper import model.py:ResNet --arg num_classes=10 --example 3x32x32 --out resnet");
+                                  "esper import model.py:ResNet --arg num_classes=10 --example 3x32x32 --out resnet\n"
+                                  "         esper import --from-timm resnet18 --example 3x224x224 --out resnet18\n"
+                                  "         esper import --show resnet\n"
+                                  "A model, --example and --out are needed, except with --show");
   const auto options = std::make_shared<ImportOptions>();
   ImportRequest& request = options->request;
   command
       ->add_option("model", request.source,
                    "File and name of a torch.nn.Module, or of a class or function that makes one")
       ->type_name("MODULE.py:NAME");
-  command->add_option("--from-timm", options->timm, "Name of a model from timm instead")->type_name("NAME");
-  command->add_option("--from-torchvision", options->torchvision, "Name of a model from torchvision instead")
+  command->add_option("--from-timm", options->timm, "Import this model of the package timm instead")->type_name("NAME");
+  command
+      ->add_option("--from-torchvision", options->torchvision, "Import this model of the package torchvision instead")
       ->type_name("NAME");
   command
       ->add_option("--example", request.example,
-                   "Shape of one sample, without the batch, like 3x32x32 or 16; for tokens with its type, 64:int64; "
-                   "several inputs with commas")
+                   "Shape of one sample, without the batch dimension, like 3x32x32 or 16; tokens with their type, like "
+                   "64:int64; several inputs separated by commas")
       ->type_name("SHAPE[,SHAPE]");
   command
       ->add_option("--output", request.output,
-                   "Which of several outputs of the model is trained: its name or index (logits, 0)")
+                   "Which of several outputs of the model is trained: its name, like logits, or its index, from 0")
       ->type_name("NAME");
   command
       ->add_option("--arg", request.arguments,
@@ -110,14 +114,18 @@ void add_import(Front& front) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);
   command
-      ->add_option("--weights", request.weights, "Safetensors file with the model's initial weights; default: its own")
+      ->add_option("--weights", request.weights,
+                   "Safetensors file with the model's initial weights; default: those that the model is made with")
       ->type_name("FILE");
   command->add_option("--license", request.license, "Text file with the model's licence, kept in the folder")
       ->type_name("FILE");
-  command->add_option("--seed", request.seed, "Seed of the model's initial weights (default 0)")->type_name("N");
-  command->add_option("--out", request.folder, "Folder to write, for host.path")->type_name("FOLDER");
+  command->add_option("--seed", request.seed, "Seed of the model's initial weights; default: 0")->type_name("N");
+  command->add_option("--out", request.folder, "Folder to write; a run file names it as host.path")
+      ->type_name("FOLDER");
   command->add_flag("--replace", request.replace, "Replace an existing folder of an imported model");
-  command->add_option("--show", options->shown, "Describe an imported model and where it can grow")
+  command
+      ->add_option("--show", options->shown,
+                   "Import nothing; describe the imported model in this folder, and where it can grow")
       ->type_name("FOLDER");
   add_json_flag(*command, request.json);
   command->callback([&front, options] { front.run = [options] { return import(*options); }; });

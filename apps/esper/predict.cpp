@@ -44,7 +44,7 @@ void add_text_options(CLI::App& command, PredictRequest& request) {
       ->capture_default_str();
   command
       .add_option("--temperature", request.temperature,
-                  "Language models: below 1 samples likelier tokens more often; 0 always takes the likeliest")
+                  "Language models: below 1 likely tokens are sampled more often; 0 always takes the likeliest")
       ->check(CLI::Range(0.0, kMostTemperature))
       ->capture_default_str();
   command
@@ -60,7 +60,8 @@ void add_text_options(CLI::App& command, PredictRequest& request) {
 void add_predict(Front& front) {
   CLI::App* command =
       add_command(front.root, "predict", "Predict classes, values or text for new samples with a run's network",
-                  "esper predict runs/digits-20260301-120000 new.csv --top 3 --out new_classes.csv");
+                  "esper predict runs/digits-20260301-120000 new.csv --top 3 --out new_classes.csv\n"
+                  "         esper predict runs/shakespeare-20260301-120000 --prompt \"To be\" --tokens 100");
   const auto options = std::make_shared<PredictOptions>();
   PredictRequest& request = options->request;
   command->add_option("run", request.run_dir, "Run folder")->required()->type_name("RUN");
@@ -68,7 +69,7 @@ void add_predict(Front& front) {
       ->add_option(
           "input", request.inputs,
           "Images or folders of images, arrays (.npy), tables (.csv); language models: files with the text to continue")
-      ->type_name("INPUT...");
+      ->type_name("INPUT");
   command->add_option("--checkpoint", request.checkpoint, "Checkpoint name, or best; default: the newest")
       ->type_name("NAME");
   command->add_option("--out", request.file, "The file to write; default: standard output")
@@ -87,7 +88,7 @@ void add_predict(Front& front) {
       ->capture_default_str();
   add_text_options(*command, request);
   add_set_option(*command, options->assignments);
-  command->add_flag("--json", options->json, "JSON lines, including errors")->excludes("--format");
+  command->add_flag("--json", options->json, "Print JSON lines, including errors")->excludes("--format");
   command->callback([&front, options] { front.run = [options] { return predict(*options); }; });
 }
 

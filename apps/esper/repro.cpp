@@ -18,9 +18,14 @@ int repro(ReproRequest request) {
 void add_repro(Front& front) {
   CLI::App* command =
       add_command(front.root, "repro", "Run a bundle's step again and find where its numbers went wrong",
-                  "esper repro runs/digits-20260301-120000/bundles/step-000000037");
+                  "esper repro runs/digits-20260301-120000/bundles/step-000000037\n"
+                  "A run writes a bundle when a step's loss or gradient is not finite: the state before the step, and\n"
+                  "its batch (docs/blackbox.md).\n"
+                  "Exit code 0: the step goes wrong again; 1: it is finite now");
   const auto request = std::make_shared<ReproRequest>();
-  command->add_option("bundle", request->bundle, "Folder in RUN/bundles")->required()->type_name("BUNDLE");
+  command->add_option("bundle", request->bundle, "Folder of the bundle, in RUN/bundles")
+      ->required()
+      ->type_name("BUNDLE");
   add_json_flag(*command, request->json);
   command->callback([&front, request] { front.run = [request] { return repro(*request); }; });
 }

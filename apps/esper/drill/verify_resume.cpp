@@ -120,15 +120,15 @@ void add_verify_resume(Front& front) {
       front.root, "verify-resume", "Check that a training which is killed repeatedly ends with the same bits",
       "esper verify-resume configs/run/digits.yaml --kills 10 --set epochs=20\n"
       "Trains once without interruption, then with kills (SIGKILL) at random moments, and compares parameters,\n"
-      "optimizer state, random numbers, cursor, topology, decisions and metrics.\n"
+      "optimizer state, random number generators, position in the data, topology, decisions and metrics.\n"
       "Exit code 0: all are equal; 1: they are not, and the runs are kept;\n"
       "2: all are equal, but the training was too short for that many kills");
   const auto options = std::make_shared<VerifyOptions>();
   add_config_options(*command, options->config);
-  command->add_option("--kills", options->kills, "Number of kills in all; default: 5")
+  command->add_option("--kills", options->kills, "Number of kills, all runs together; default: 5")
       ->check(whole_number(1, kMostKills, "POSITIVE"))
       ->type_name("N");
-  command->add_option("--seed", options->seed, "Seed of the moments at which processes are killed; default: 1")
+  command->add_option("--seed", options->seed, "Seed of the random moments of the kills; default: 1")
       ->check(whole_number(0))
       ->type_name("N");
   command

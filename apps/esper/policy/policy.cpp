@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/names.h"
+#include "base/text/joined.h"
 #include "base/text/nearest.h"
 #include "base/text/printable.h"
 #include "esper/engine_loader.h"
@@ -29,13 +30,12 @@ void read_policy(const std::string& policy, SwapRequest& request) {
   }
   std::error_code ignored;
   if (!std::filesystem::exists(policy, ignored)) {
-    std::vector<std::string> kinds;
-    for (const auto& [known, name] : names(config::PolicyKind{})) kinds.emplace_back(name);
+    const std::vector<std::string> kinds = single_policy_kinds();
     const auto meant = base::nearest(policy, kinds);
     throw base::Error(
         base::ExitCode::kConfig,
         fmt::format("--policy {} is neither a kind of policy nor a file{}; kinds: {}", base::in_quotes(policy),
-                    meant ? fmt::format("; did you mean {}?", *meant) : "", base::all_names<config::PolicyKind>()));
+                    meant ? fmt::format("; did you mean {}?", *meant) : "", base::joined(kinds)));
   }
   request.policy = config::PolicyKind::kGnn;
   request.policy_file = policy;
@@ -80,9 +80,12 @@ void add_swap(CLI::App& policy, Front& front) {
                                   "         esper policy swap runs/digits-20260301-120000 --policy my.safetensors");
   const auto options = std::make_shared<SwapOptions>();
   add_run(*command, options->request.run_dir);
-  command->add_option("--policy", options->policy, "A kind, like heuristic, or a file of a policy network's weights")
+  command
+      ->add_option("--policy", options->policy,
+                   "Kind of policy (" + base::joined(single_policy_kinds()) +
+                       "), or a file of a policy network's weights")
       ->required()
-      ->type_name("P")
+      ->type_name("POLICY")
       ->check(refuse_empty);
   add_trust_flag(*command, options->request.trust_program);
   add_json_flag(*command, options->request.json);

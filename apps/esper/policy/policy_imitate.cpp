@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/names.h"
+#include "base/text/joined.h"
 #include "base/text/printable.h"
 #include "esper/engine_loader.h"
 #include "esper/front.h"
@@ -45,7 +46,7 @@ void check_teacher(const std::string& teacher) {
   if (kind && *kind != config::PolicyKind::kEnsemble) return;
   throw base::Error(base::ExitCode::kConfig,
                     fmt::format("--teacher {} is not a policy that decides by itself; kinds: {}",
-                                base::in_quotes(teacher), base::all_names<config::PolicyKind>()));
+                                base::in_quotes(teacher), base::joined(single_policy_kinds())));
 }
 
 // The ranges of the options let it through.
@@ -69,14 +70,14 @@ void add_training_options(CLI::App& command, ImitateRequest& request) {
       ->capture_default_str();
   command
       .add_option("--seed", request.seed,
-                  "Seed of the initial weights, of the order, and of the choice of held-out runs")
+                  "Seed of the initial weights, the order of the decisions, and the choice of held-out runs")
       ->capture_default_str();
   command.add_option("--learning-rate", request.learning_rate, "Initial learning rate; it decays to 0")
       ->check(CLI::Range(0.0, kMostRate))
       ->capture_default_str();
   command
       .add_option("--held-out", request.held_out,
-                  "Fraction of the runs that is held out from training, to choose the epoch and measure agreement on")
+                  "Fraction of the runs held out from training, to choose the best epoch and to measure agreement")
       ->check(CLI::Range(0.0, kMostHeldOut))
       ->capture_default_str();
 }
@@ -88,14 +89,15 @@ void add_policy_imitate(CLI::App& policy, Front& front) {
       add_command(policy, "imitate", "Train a policy network on the decisions of recorded runs",
                   "esper policy imitate runs/digits-20260301-120000 runs/digits-20260301-130000 --out my.safetensors");
   const auto request = std::make_shared<ImitateRequest>();
-  command->add_option("run", request->runs, "Run folders")->required()->type_name("RUN...");
+  command->add_option("run", request->runs, "Run folders whose decisions it learns from")->required()->type_name("RUN");
   command->add_option("--out", request->file, "The policy file to write")
       ->required()
       ->type_name("FILE")
       ->check(refuse_empty);
   command
       ->add_option("--teacher", request->teacher,
-                   "Kind of policy whose decisions are imitated; in runs that another policy decided, it is asked anew")
+                   "Kind of policy whose decisions are imitated; in runs of another policy it is asked what it would "
+                   "decide")
       ->type_name("KIND")
       ->capture_default_str();
   add_training_options(*command, *request);

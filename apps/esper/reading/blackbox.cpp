@@ -33,7 +33,11 @@ void add_blackbox(Front& front) {
   command->add_option("run", options->run, "Run folder of a finished, running or killed run")
       ->required()
       ->type_name("RUN");
-  command->add_option("--last", options->last, "Only the newest N records")->type_name("N")->check(whole_number(1));
+  command
+      ->add_option("--last", options->last,
+                   "Print only the newest N records (steps, ends of epochs, events); default: all")
+      ->type_name("N")
+      ->check(whole_number(1));
   add_json_flag(*command, options->json);
   command->callback([&front, options] { front.run = [options] { return blackbox(*options); }; });
 }

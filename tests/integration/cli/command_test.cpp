@@ -53,6 +53,9 @@ TEST_CASE("a command line that makes no sense exits 2 and says why") {
       Case{{"daemon", "--restart-delay", ""}, "--restart-delay: is empty"},
       Case{{"train", "--resume", ""}, "--resume: is empty"}, Case{{"bench", "--config", ""}, "--config: is empty"},
       Case{{"train", "--resume", "a", "--run-dir", "b"}, "excludes"},
+      Case{{"policy", "swap", "a", "--policy", "ensemble"},
+           "--policy \"ensemble\" is neither a kind of policy nor a file; kinds: none, heuristic, periodic, random, "
+           "schedule, gnn, process"},
       Case{{"evaluate", "/nonexistent"}, "/nonexistent is not a run folder"});
   CAPTURE(c.arguments);
   const Finished text = run_esper(c.arguments);
