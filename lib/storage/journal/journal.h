@@ -52,7 +52,8 @@ JournalScan scan_journal_from(base::FileSystem& file_system, const std::string& 
                               const std::function<bool(std::string_view)>& is_start,
                               const std::function<void(std::string_view)>& visit);
 
-// The first good record of one file of a journal; nothing where it has none or is not there. Throws as scan_journal().
+// The first record of one file of a journal, without reading the others; nothing where it is not good or not there.
+// Throws as scan_journal().
 std::optional<std::string> first_journal_record(base::FileSystem& file_system, const std::string& file_path);
 
 // One writer for one journal (hold the folder's lock); one thread at a time.

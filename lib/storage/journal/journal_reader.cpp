@@ -22,11 +22,13 @@ using base::PathKind;
 using Visit = std::function<void(std::string_view)>;
 
 constexpr std::size_t kBlockBytes = 1 << 20;
+constexpr std::size_t kFirstBlockBytes = 4 << 10;  // where one record is read of a file that may be long
 
 // Reads forward in blocks: a journal has many small records.
 class BlockReader {
  public:
-  BlockReader(File& file, std::uint64_t size) : file_(file), block_bytes_(std::min<std::uint64_t>(size, kBlockBytes)) {}
+  BlockReader(File& file, std::uint64_t size, std::size_t block_bytes = kBlockBytes)
+      : file_(file), block_bytes_(std::min<std::uint64_t>(size, block_bytes)) {}
 
   // Up to `length` bytes from `offset` on, less at the end of the file; valid up to the next call.
   Bytes at(std::uint64_t offset, std::size_t length) {
@@ -200,14 +202,14 @@ std::vector<EarlierFile> earlier_journal_files(FileSystem& file_system, const st
 }
 
 std::optional<std::string> first_journal_record(FileSystem& file_system, const std::string& file_path) {
-  std::optional<std::string> first;
-  if (auto file = open_if_there(file_system, file_path)) {
-    scan_open(*file, [&](std::string_view text) {
-      first = text;
-      return false;
-    });
-  }
-  return first;
+  auto file = open_if_there(file_system, file_path);
+  const std::uint64_t size = file ? file->size() : 0;
+  if (size == 0) return std::nullopt;
+  BlockReader reader(*file, size, kFirstBlockBytes);
+  Bytes record;
+  if (classify_magic(reader, file->path(), size) != JournalTail::kClean) return std::nullopt;
+  if (read_record(reader, kJournalMagic.size(), size, record) != JournalTail::kClean) return std::nullopt;
+  return std::string(text_of(record));
 }
 
 JournalScan scan_journal_file(FileSystem& file_system, const std::string& path, const Visit& visit) {

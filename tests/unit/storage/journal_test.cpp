@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "storage/real_file_system.h"
+#include "support/file_reads.h"
 #include "support/temporary_folder.h"
 #include "unit/storage/fault_loop.h"
 
@@ -69,6 +70,27 @@ TEST_CASE("the first record is read alone") {
   CHECK_FALSE(first_journal_record(files, kPath));
   append_all(files, {"one", "two"});
   CHECK(first_journal_record(files, kPath) == "one");
+  const std::string whole = *files.contents(kPath);
+  constexpr std::size_t kFirst = 16, kBehind = kFirst + 3;  // the magic and the record's header come before it
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+    files.put(kPath, whole.substr(0, bytes));
+    CHECK(first_journal_record(files, kPath).has_value() == (bytes >= kBehind));
+  }
+  std::string damaged = whole;
+  damaged[kFirst] = 'O';
+  files.put(kPath, damaged);
+  CHECK_FALSE(first_journal_record(files, kPath));
+}
+
+TEST_CASE("for the first record of a long journal the others are not read") {
+  TemporaryFolder folder;
+  const std::string path = folder / "journal";
+  JournalWriter writer(real_file_system(), path);
+  writer.append("one");
+  writer.append(std::string(1 << 20, 'x'));
+  const std::uint64_t before = file_reads().bytes;
+  CHECK(first_journal_record(real_file_system(), path) == "one");
+  CHECK(file_reads().bytes - before < 64u << 10);
 }
 
 TEST_CASE("records come back in order, any bytes, in a new process too") {
