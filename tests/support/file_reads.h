@@ -20,7 +20,7 @@ inline FileReads file_reads() {
     if (name == "rchar:") reads.bytes = value;
     if (name == "syscr:") reads.calls = value;
   }
-  if (reads.bytes == 0 || reads.calls == 0) throw std::runtime_error("/proc/self/io does not count this process's reads");
+  if (reads.bytes == 0 || reads.calls == 0) throw std::runtime_error("/proc/self/io counts no reads");
   return reads;
 }
 
