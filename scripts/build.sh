@@ -18,7 +18,7 @@ torch_version() {
   sed -n "s/^__version__ = .\(.*\).\$/\1/p" "$1/version.py"
 }
 
-# A build folder that was configured with another torch holds paths into it, so it is configured anew.
+# A build folder that was configured with another torch holds paths into it, so it is configured again.
 configure() {
   local torch had=''
   torch=$(wanted_torch) || exit

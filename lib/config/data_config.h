@@ -169,7 +169,7 @@ struct DataConfig {
         field("max_samples", &C::max_samples,
               "maximum number of samples of each part, spread evenly over the file; 0 uses all", at_least(0)),
         field("epoch_samples", &C::epoch_samples,
-              "training samples in one epoch, drawn anew from all of them for each epoch; 0 uses all", at_least(0)),
+              "training samples in one epoch, drawn again from all of them for each epoch; 0 uses all", at_least(0)),
         field("image_size", &C::image_size,
               "width and height that images are resized to; 0 requires images of equal size", between(0, 4096)),
         field("context", &C::context, "characters in one sample of text", between(1, 65536)),

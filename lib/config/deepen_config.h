@@ -21,7 +21,7 @@ struct DeepenConfig {
     using C = DeepenConfig;
     return std::tuple{
         field("at", &C::at, "after which epoch, or after which percentage of the run's epochs; like 10 or 25%"),
-        field("copies", &C::copies, "copies of each block, one behind the other", between(1, 64)),
+        field("copies", &C::copies, "copies of each block, one after another", between(1, 64)),
         field("form", &C::form,
               "identity: the copies' outputs start at zero, so that the network's output stays the same; plain: the "
               "blocks are copied as they are")};

@@ -95,7 +95,7 @@ class Reader {
   template <class E>
   void read(const char* name, E& value) {
     const auto known = base::from_name<E>(base::text_at(document_, name));
-    known ? void(value = *known) : refuse(name, "is none of " + base::all_names<E>());
+    known ? void(value = *known) : refuse(name, "is not one of " + base::all_names<E>());
   }
 
   void read(const char* name, int& value, std::int64_t most) {
@@ -135,7 +135,7 @@ class Reader {
     } else if (kind == "tokens" && sizes.size() == 1) {
       shape = leyline::tokens_shape(sizes[0], outputs);
     } else {
-      refuse("shape", "is of no kind of sample");
+      refuse("shape", "is not that of a kind of sample");
     }
   }
 
@@ -148,7 +148,7 @@ class Reader {
     static const json kNone = json::array();
     const auto& found = base::member(document_, name);
     if (found.is_array() && found.size() <= static_cast<std::size_t>(kMostInSize)) return found;
-    refuse(name, "is no list");
+    refuse(name, "is not a list");
     return kNone;
   }
 
@@ -172,9 +172,10 @@ std::string contradiction(const Preprocessing& it) {
   const auto groups = static_cast<std::size_t>(it.shape.sizes()[0]);
   const auto& [mean, deviation] = it.standardization;
   const bool tokens = it.shape.kind == SampleKind::kTokens;
-  if (tokens != (it.element == Element::kToken)) return "shape and element are of different data";
-  if (tokens != (it.task == config::Task::kLanguage)) return "shape and task are of different data";
-  if (!it.class_names.empty() && it.class_names.size() != outputs) return "class_names are not as many as outputs";
+  if (tokens != (it.element == Element::kToken)) return "shape and element are of different kinds of data";
+  if (tokens != (it.task == config::Task::kLanguage)) return "shape and task are of different kinds of data";
+  if (!it.class_names.empty() && it.class_names.size() != outputs)
+    return "the numbers of class_names and outputs differ";
   if (mean.size() != deviation.size()) return "mean and deviation differ in length";
   if (!mean.empty() && (tokens || mean.size() != groups)) return "mean is not as long as shape";
   for (const float value : deviation) {
@@ -183,9 +184,11 @@ std::string contradiction(const Preprocessing& it) {
   // data.shape makes images of the numbers of a row, too.
   const auto numbers = elements_of(it.shape.sizes());
   const bool named = !it.feature_names.empty();
-  if (named && (tokens || std::ssize(it.feature_names) != numbers)) return "feature_names are not as many as features";
+  if (named && (tokens || std::ssize(it.feature_names) != numbers))
+    return "the numbers of feature_names and features differ";
   const bool tabular = !it.table.inputs.empty();
-  if (tabular && (tokens || encoded_width(it.table) != numbers)) return "table and shape are of different data";
+  if (tabular && (tokens || encoded_width(it.table) != numbers))
+    return "table and shape are of different kinds of data";
   return {};
 }
 

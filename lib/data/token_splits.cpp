@@ -65,7 +65,7 @@ std::vector<std::string> read_vocabulary(const std::string& file, const ReadOpti
   if (!document->is_array() || document->empty()) fail_input(file, "", "is not a JSON list of the tokens' texts");
   std::vector<std::string> texts;
   for (const auto& text : *document) {
-    if (!text.is_string()) fail_input(file, fmt::format("entry {}", texts.size()), "is no text");
+    if (!text.is_string()) fail_input(file, fmt::format("entry {}", texts.size()), "is not a text");
     texts.push_back(text.get<std::string>());
   }
   if (static_cast<std::int64_t>(texts.size()) > kMaxClasses) {

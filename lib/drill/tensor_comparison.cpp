@@ -87,7 +87,7 @@ std::vector<Aspect> compare_tensors(const std::string& reference, const std::str
   for (const auto& [name, tensor] : second) {
     if (first.contains(name)) continue;
     Aspect& aspect = aspect_of(name);
-    if (aspect.difference.empty()) aspect.difference = name + " is there, and not in the reference";
+    if (aspect.difference.empty()) aspect.difference = name + " is not in the reference";
   }
   std::vector<Aspect> all;
   for (auto& [kind, aspect] : aspects) all.push_back(std::move(aspect));

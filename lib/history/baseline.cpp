@@ -54,7 +54,7 @@ std::string first_difference(const ordered_json& kept, const ordered_json& now) 
       return fmt::format("{}: {} against {}", key, value.dump(), now.contains(key) ? now[key].dump() : "nothing");
     }
   }
-  return "the new one says more";
+  return "the new one has more fields";
 }
 
 void require_comparable(const ordered_json& kept, const ordered_json& now) {

@@ -33,7 +33,7 @@ base::Expected<void> remove_stale(const UnixAddress& address, const std::string&
   struct stat facts{};
   if (fstatat(address.folder.number(), address.name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) {
     if (errno == ENOENT) return {};
-    return failed_call("cannot look at " + path);
+    return failed_call("cannot access " + path);
   }
   if (!S_ISSOCK(facts.st_mode))
     return base::failure(path + " exists and is not a socket; remove it or choose another path");
@@ -51,7 +51,7 @@ base::Expected<void> restrict_to_owner(const UnixAddress& address, const std::st
   struct stat facts{};
   const int folder = address.folder.number();
   if (fstatat(folder, address.name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0)
-    return failed_call("cannot look at " + path);
+    return failed_call("cannot access " + path);
   if ((facts.st_mode & 07777) == kOwnerOnly) return {};
   if (fchmodat(folder, address.name.c_str(), kOwnerOnly, 0) != 0) return failed_call("cannot restrict " + path);
   return {};
@@ -79,7 +79,7 @@ base::Expected<base::Descriptor> listen_on_path(const std::string& path) {
 
 base::Expected<SocketFile> SocketFile::at(const std::string& path) {
   struct stat facts{};
-  if (lstat(path.c_str(), &facts) != 0) return failed_call("cannot look at " + path);
+  if (lstat(path.c_str(), &facts) != 0) return failed_call("cannot access " + path);
   SocketFile file;
   file.path_ = std::filesystem::absolute(path);
   file.device_ = facts.st_dev;

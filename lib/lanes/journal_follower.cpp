@@ -53,7 +53,7 @@ std::optional<JournalFollower::Outcome> JournalFollower::take_program(StepShape&
   if (!lane) {
     journal_.give_up(shape);
     failures_.report_not_tried(config::Lane::kCompiled,
-                               "this resumed run cannot repeat its steps to the bit: " + lane.error());
+                               "this resumed run cannot repeat its steps bit for bit: " + lane.error());
     shape.incumbent.reset();
     shape.enter(ShapeEvent::kCannotFollow, WarmUp{});
     machine_.begin(shape);

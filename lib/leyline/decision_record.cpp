@@ -75,7 +75,7 @@ std::optional<std::string> first_difference(const json& a, const json& b, const 
   if (a.type() == b.type() && a.is_structured() && a.size() == b.size()) {
     for (auto own = a.begin(), other = b.begin(); own != a.end(); ++own, ++other) {
       const std::string name = a.is_object() ? own.key() : fmt::format("[{}]", std::distance(a.begin(), own));
-      if (a.is_object() && own.key() != other.key()) return fmt::format("{}{} is there in one alone", path, name);
+      if (a.is_object() && own.key() != other.key()) return fmt::format("{}{} is in only one of them", path, name);
       const std::string prefix = path.empty() || a.is_array() ? path : path + ".";
       if (auto found = first_difference(*own, *other, prefix + name)) return found;
     }

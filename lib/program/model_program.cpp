@@ -124,7 +124,8 @@ base::Expected<void> check_operator(const Operation& operation) {
   if (operation.name.starts_with("aten::from_file")) return base::failure(operation.name + " opens files");
   for (const Argument& argument : operation.arguments) {
     const auto* text = std::get_if<std::string>(&argument);
-    if (text != nullptr && !is_choice(*text)) return base::failure(operation.name + " takes a text that is no choice");
+    if (text != nullptr && !is_choice(*text))
+      return base::failure(operation.name + " takes a text that is not one of its choices");
     const auto* device = std::get_if<DeviceArgument>(&argument);
     if (device != nullptr && device->name != "cpu" && device->name != "cuda") {
       return base::failure(operation.name + " takes a device that is neither cpu nor cuda");
@@ -163,7 +164,7 @@ base::Expected<void> check(const ModelProgram& model) {
       return base::failure(operation.name + " writes into the batch");
     }
   }
-  if (model.output < 0) return base::failure("its output is no value");
+  if (model.output < 0) return base::failure("its output is not a value");
   const auto makes_output = [&](const Operation& operation) {
     return std::ranges::any_of(operation.results, [&](const Argument& result) {
       const auto ids = ids_of(result);
@@ -209,7 +210,7 @@ bool is_tensor_name(std::string_view name) {
 
 base::Expected<ModelProgram> parse_model_program(std::string_view text) {
   const json document = json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!document.is_object()) return base::failure("it is no JSON object");
+  if (!document.is_object()) return base::failure("it is not a JSON object");
   try {
     ModelProgram model = read(document);
     if (const auto checked = check(model); !checked) return base::failure(checked.error());

@@ -31,7 +31,7 @@ function(esper_room_level room out)
       return()
     endif()
   endforeach()
-  message(FATAL_ERROR "${room} is no room of the house; the rooms are: ${ESPER_ROOMS}")
+  message(FATAL_ERROR "${room} is not a room; the rooms are: ${ESPER_ROOMS}")
 endfunction()
 
 function(esper_check_layers room folder deps)

@@ -66,7 +66,7 @@ def extract(images, folder):
             for member in archive:
                 path = pathlib.PurePosixPath(member.name)
                 if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
-                    raise BadInput(f"--images {images}: it has {member.name}, which is no file or folder within it")
+                    raise BadInput(f"--images {images}: it has {member.name}, which is not a file or folder within it")
                 member.mode = 0o755 if member.isdir() else 0o644
                 archive.extract(member, folder, set_attrs=False)
     except (tarfile.TarError, zlib.error, EOFError, OSError) as error:

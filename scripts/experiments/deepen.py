@@ -51,7 +51,7 @@ def text_of(options):
         raise BadInput("deepen needs a text: --text FILE, for instance tiny Shakespeare (1.1 million characters)")
     path = pathlib.Path(options.text).resolve()
     if not path.is_file():
-        raise BadInput(f"--text {path}: it does not exist or is no file")
+        raise BadInput(f"--text {path}: it does not exist or is not a file")
     return path, hashlib.sha256(path.read_bytes()).hexdigest()[:8]
 
 

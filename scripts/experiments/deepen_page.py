@@ -7,13 +7,13 @@ from tables import bracketed, plus_minus, spread, table, tested
 
 WANTED_RATIO, MARGIN, MARGIN_FROM, TOLERANCE = 0.65, 0.01, 4, 0.02
 
-INTRODUCTION = """Transformers of {depths} layers, trained from the start, and one **grown** run that begins with {start} layers and gets a copy behind each of them
+INTRODUCTION = """Transformers of {depths} layers, trained from the start, and one **grown** run that begins with {start} layers and gets a copy after each of them
 (`{blueprint}`) after {at} % of its epochs. Each is trained for five budgets of time; the learning rate follows one cosine
 to zero over each run's own budget, and all other settings are equal.
 
 **Time** is the processor time of training, with the graft and all that comes with it; start-up, checkpoints and validation, which is there for the
 curves alone, are left out. A unit is {unit:g} s. How many steps fit was measured before the runs ({jobs} side by side, as the runs are) and is the same for
-all seeds; the times that it came to are below. {budget_note}
+all seeds; the measured times are below. {budget_note}
 
 All seeds read the same text: its first 90 % are trained on, the next 3 % validate, the last 7 % are the test part, which `esper evaluate` reads once, after
 a run's last step. The seeds differ in initial values and in the order of samples. Losses are cross entropies in nats per character. Intervals are 95 %

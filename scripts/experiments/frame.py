@@ -11,7 +11,7 @@ def page(title, name, body, caveats, commands):
     lines = [f"# {title}", "", f"Written by `{command}` from `{file}`; do not edit. `{command} --page` regenerates it.", "", *body,
              "## What this does not say", "", caveats,
              "## Again", "", *(f"    {again}" for again in commands), "",
-             "Runs that are finished are kept in the work folder and not repeated; `--fresh` begins anew."]
+             "Runs that are finished are kept in the work folder and not repeated; `--fresh` starts again."]
     return "\n".join(lines) + "\n"
 
 

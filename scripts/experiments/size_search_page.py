@@ -21,7 +21,7 @@ settings, and against it the best of four static sizes is searched on the valida
 {protocols}
 
 What counts is the test accuracy of the network that the search chooses. The sizes go from the host alone to more than what usually grows. The learning rate
-follows one cosine to zero over each run's own budget; all other settings are equal. A budget that is no multiple of an epoch's time is met with shorter epochs
+follows one cosine to zero over each run's own budget; all other settings are equal. A budget that is not a multiple of an epoch's time is met with shorter epochs
 (`data.epoch_samples`). How long an epoch of a size takes is measured in a short run before, which is not charged to the search.
 
 Time is the processor time of the training process without start-up and checkpoints; it includes validation after each epoch, and for the grown run all costs of
@@ -32,7 +32,7 @@ this page (Holm). {seeds_note}
 
 CAVEATS = """- Four sizes on one axis. A search with more sizes needs more time; one that starts with a good guess needs less.
 - The search gets sizes that suit the task: they were chosen knowing what grows. Some are the very modules that the policy may grow.
-- The third row is no rival: it takes four times the time.
+- The third row is not a competitor: it takes four times the time.
 - {seeds} seeds and more: "not shown" is not "equal".
 - The figures are those of the commit named with them. In later versions gate G2 counts the gradient of fossils as the host's. A new call may grow other
   modules.

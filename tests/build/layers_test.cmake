@@ -37,7 +37,7 @@ one_case("legal" "storage" "storage/storage.h" "")
 one_case("upward dependency" "storage tolaria" "storage/storage.h" "nissa .3. depends on tolaria .8., which is not below it")
 one_case("same level" "storage device" "storage/storage.h" "nissa .3. depends on device .3., which is not below it")
 one_case("undeclared include" "storage" "tolaria/tolaria.h" "nissa\\.cpp: #include \"tolaria/tolaria\\.h\" nissa may include: nissa storage")
-one_case("unknown room" "storage atlantis" "storage/storage.h" "atlantis is no room of the house")
+one_case("unknown room" "storage atlantis" "storage/storage.h" "atlantis is not a room")
 one_case("legal again" "storage" "storage/storage.h" "")
 
 # A sub-folder belongs to the room, until it is a library of its own.

@@ -267,7 +267,7 @@ class Trainer:
         missing, unknown = self.model.load_state_dict(state, strict=False)
         tied = set(self.model.state_dict()) - {name for name, _ in self.model.named_parameters()}
         if unknown or set(missing) - tied:
-            raise ValueError(f"its tensors are others: {missing} {unknown}"[:200])
+            raise ValueError(f"its tensors differ: {missing} {unknown}"[:200])
         self.parameters = list(self.model.parameters())
         self.optimizer = make_optimizer(workload, self.parameters, flavour, captured)
         self.scaler = make_scaler(workload)

@@ -85,7 +85,7 @@ std::string class_table(const EvaluatedData& evaluated) {
 
 std::string confusion_table(const TaskFigures& figures) {
   const std::size_t classes = figures.classes.size();
-  std::string text = "\nconfusion: a row for each target's class, a column for what it was taken for";
+  std::string text = "\nconfusion: a row for each target's class, a column for the predicted class";
   for (std::size_t i = 0; i < classes; ++i) {
     text += fmt::format("\n{:>4}:", i);
     for (std::size_t j = 0; j < classes; ++j) text += fmt::format(" {:>6}", figures.confusion[i * classes + j]);

@@ -36,7 +36,7 @@ using tamiyo::PolicyGraph;
 struct Explained {
   const DecisionRecord* record;
   std::optional<DecisionDetails> details;  // of a network
-  std::vector<tamiyo::Finding> findings;   // risk rules that held
+  std::vector<tamiyo::Finding> findings;   // risk rules that applied
   tamiyo::GraphBuilder builder;
   const PolicyGraph* seen = nullptr;  // of a network: its graph
 };
@@ -100,7 +100,7 @@ void print_decision(const DecisionRecord& record) {
 
 void print_findings(const std::vector<tamiyo::Finding>& findings) {
   if (findings.empty()) return;
-  write_line("risk rules that held");
+  write_line("risk rules that applied");
   for (const auto& [rule, verdict] : findings) {
     write_line(fmt::format("  {}: {:.4g}, threshold {:.4g}: {}", rule->reason, verdict.measured, verdict.threshold,
                            base::name_of(verdict.change)));

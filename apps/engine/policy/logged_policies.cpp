@@ -21,7 +21,7 @@ namespace {
 
 RunConfig read_config(const history::DecisionLog& log, const leyline::DecisionProcess& process) {
   if (process.config.empty()) {
-    throw Error(ExitCode::kData, fmt::format("the log of decisions lacks the run file by which some were made, so that "
+    throw Error(ExitCode::kData, fmt::format("the log of decisions lacks the run file that some were made with, so "
                                              "their policy cannot be made again{}{}",
                                              log.gaps.empty() ? "" : ": ", log.gaps.empty() ? "" : log.gaps.front()));
   }

@@ -61,7 +61,7 @@ class Replay {
     add(entry, record.policy, "decision", made.difference);
     if (const auto* after = state_after(log_, index);
         after != nullptr && made.decision && *after != controller.save_state()) {
-      add(entry, record.policy, "state", "it would remember something else afterwards");
+      add(entry, record.policy, "state", "its state afterwards would differ");
     }
     const auto& config = policies_.config_of(entry.process);
     const auto settings = tamiyo::service_settings(config.policy, config.safety.policy_deadline);

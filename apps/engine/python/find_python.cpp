@@ -92,7 +92,7 @@ PythonFacts find_python() {
   const auto text = output_of(path);
   const auto blank = text ? text->find(' ') : std::string::npos;
   if (blank == std::string::npos) {
-    return {path, "", false, fmt::format("{}, {}, does not run as a Python; {}", path, whose, kWayOut)};
+    return {path, "", false, fmt::format("{}, {}, does not run as Python; {}", path, whose, kWayOut)};
   }
   PythonFacts facts{path, text->substr(0, blank), (*text)[blank + 1] == '1', ""};
   if (!facts.has_torch) facts.problem = fmt::format("the Python at {}, {}, has no torch; {}", path, whose, kWayOut);

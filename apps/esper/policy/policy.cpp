@@ -81,9 +81,9 @@ void add_swap(CLI::App& policy, Front& front) {
   const auto options = std::make_shared<SwapOptions>();
   add_run(*command, options->request.run_dir);
   command
-      ->add_option("--policy", options->policy,
-                   "Kind of policy (" + base::joined(single_policy_kinds()) +
-                       "), or a file of a policy network's weights")
+      ->add_option(
+          "--policy", options->policy,
+          "Kind of policy (" + base::joined(single_policy_kinds()) + "), or a file of a policy network's weights")
       ->required()
       ->type_name("POLICY")
       ->check(refuse_empty);

@@ -65,7 +65,7 @@ void add_jobs(Front& front) {
   command->add_flag(
       "--watch", options->watch,
       "Keep printing until Ctrl-C: the table on a terminal, elsewhere a line (with --json an object) for each change");
-  command->add_flag("--ids", options->ids, "Print the newest jobs' numbers alone")->group("");
+  command->add_flag("--ids", options->ids, "Print only the numbers of the newest jobs")->group("");
   add_daemon_options(*command, list.address);
   command->callback([&front, options] { front.run = [options] { return run(*options); }; });
 }

@@ -35,7 +35,7 @@ Expected<json> parse_json(std::string_view text, std::size_t most) {
     if (event == json::parse_event_t::object_end && !names.empty()) names.pop_back();
     if (event == json::parse_event_t::key && !names.empty() &&
         !names.back().insert(parsed.get_ref<const std::string&>()).second && refused.empty()) {
-      refused = fmt::format("{} is there twice", in_quotes(parsed.get_ref<const std::string&>()));
+      refused = fmt::format("{} occurs twice", in_quotes(parsed.get_ref<const std::string&>()));
     }
     return refused.empty();
   };
@@ -111,7 +111,7 @@ JsonCheck check_names(const json& from, const std::vector<std::string>& known) {
   for (const auto& [name, value] : from.items()) {
     if (std::ranges::find(known, name) != known.end()) continue;
     const auto meant = nearest(name, known);
-    return JsonRefusal{"", fmt::format("{} is no field of it{}", in_quotes(name),
+    return JsonRefusal{"", fmt::format("{} is not one of its fields{}", in_quotes(name),
                                        meant ? fmt::format("; did you mean {}?", in_quotes(*meant)) : "")};
   }
   return std::nullopt;

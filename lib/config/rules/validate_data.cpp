@@ -64,7 +64,7 @@ void check_path(const DataConfig& data, Findings& out) {
 void check_test_part(const DataConfig& data, Findings& out) {
   if (!data.test_path.empty() && data.test_fraction > 0) {
     out.push_back(
-        {"test_fraction", "splits off a second test part beside data.test_path; set one of the two", {"test_path"}});
+        {"test_fraction", "splits off a second test part besides data.test_path; set one of the two", {"test_path"}});
   }
   for (const auto& [key, path] : {std::pair{"path", &data.path}, std::pair{"validation_path", &data.validation_path}}) {
     if (data.test_path.empty() || data.test_path != *path || !is_one_part(data.kind)) continue;

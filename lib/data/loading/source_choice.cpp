@@ -23,7 +23,7 @@ std::string sizes_text(const SourceFacts& facts) {
 std::string times_text(Beside beside, const SourceTimes& times) {
   const auto& [resident_us, copied_us] = times;
   if (beside == Beside::kForward) {
-    return fmt::format("; with a forward beside it {:.0f} us, copied {:.0f} us", resident_us, copied_us);
+    return fmt::format("; during a forward {:.0f} us, copied {:.0f} us", resident_us, copied_us);
   }
   return fmt::format("a batch from the data on the device takes {:.0f} us, a copied one {:.0f} us", resident_us,
                      copied_us);

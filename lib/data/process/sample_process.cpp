@@ -76,7 +76,7 @@ void SampleProcess::ensure_running() {
   if (child_ >= 0) return;
   const auto before = layout_;
   start();
-  if (layout_ != before) lose("it was started again, and its samples are others now");
+  if (layout_ != before) lose("it was started again, and its samples are different now");
 }
 
 std::string SampleProcess::end() {

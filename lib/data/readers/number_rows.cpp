@@ -51,7 +51,7 @@ class NumberRows {
       const auto is_it = [&](const CsvField& field) { return trimmed(field.text) == names_[i]; };
       const auto found = std::ranges::find_if(header, is_it);
       if (found == header.end() || std::ranges::count_if(header, is_it) > 1) {
-        const auto* why = found == header.end() ? "is not there" : "is there twice";
+        const auto* why = found == header.end() ? "is missing" : "occurs twice";
         fail_input(file_, fmt::format("line {}", header[0].line),
                    fmt::format("column {}, which the run was trained on, {}", base::in_quotes(names_[i]), why));
       }

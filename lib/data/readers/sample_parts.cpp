@@ -63,7 +63,7 @@ RawSamples read_test_path(const DataConfig& config, const ReadOptions& options, 
   auto parts = read_file(config, config.test_path, Parts::kTest, options, bad);
   if (parts.test) return std::move(*parts.test);
   if (same_place(config.test_path, config.path) || same_place(config.test_path, config.validation_path)) {
-    fail_config("test_path", config.test_path + " holds no test part beside the data that the run trains on");
+    fail_config("test_path", config.test_path + " holds no test part besides the data that the run trains on");
   }
   return read_file(config, config.test_path, Parts::kTraining, options, bad).train;
 }

@@ -125,7 +125,7 @@ class WebdatasetReader {
       const auto content =
           shard->bytes().subspan(static_cast<std::size_t>(member.begin), static_cast<std::size_t>(member.size));
       if (!sample.members.emplace(name.extension, content).second)
-        sample.problem = "." + name.extension + " stands there twice";
+        sample.problem = "." + name.extension + " occurs twice";
     }
     add(sample);
   }

@@ -30,7 +30,7 @@ void require_known(const Names& names, const Names& header, const std::string& k
   std::set<std::string> seen;
   for (const auto& name : names) {
     if (!holds(header, name)) fail_config("columns." + key, file.string() + " " + no_such_column(name, header));
-    if (!seen.insert(name).second) fail_config("columns." + key, base::in_quotes(name) + " stands there twice");
+    if (!seen.insert(name).second) fail_config("columns." + key, base::in_quotes(name) + " occurs twice");
   }
 }
 
@@ -61,7 +61,7 @@ TableEncoding chosen_columns(const Names& header, const config::ColumnsConfig& c
   for (const auto& name : config.categorical) {
     if (!holds(inputs, name)) fail_config("columns.categorical", base::in_quotes(name) + " is not one of the features");
   }
-  if (inputs.empty()) fail_input(file, "line 1", "there is no column beside the target");
+  if (inputs.empty()) fail_input(file, "line 1", "there is no column besides the target");
   return encoding;
 }
 

@@ -100,7 +100,7 @@ class Packets {
     }
     if (!any_is_summarized_ && run_.steps > 0 && summary_.steps == run_.steps) {
       run_.gaps.push_back(
-          "no packet in telemetry.jsonl is of the times of day (from, until) in summary.json, which has the same "
+          "no packet in telemetry.jsonl falls into the times of day (from, until) of summary.json, which has the same "
           "steps: its ledger was ignored");
       return false;
     }

@@ -55,7 +55,7 @@ std::string obstacle_to(const std::filesystem::path& run_dir) {
   }
   if (type == Type::directory) return "";
   return fmt::format("the run folder {} cannot be made: {} {}; choose another place", run_dir.string(), place.string(),
-                     type == Type::none ? "cannot be looked at" : "is not a folder");
+                     type == Type::none ? "cannot be accessed" : "is not a folder");
 }
 
 // A folder that cannot be looked at now is left to the start of the job.

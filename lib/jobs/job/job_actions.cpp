@@ -20,7 +20,7 @@ struct ActionRow {
   StopPurpose purpose = StopPurpose::kNone;
 };
 
-constexpr std::string_view kBeforeItRan = "cancelled by the user before it ran on";
+constexpr std::string_view kBeforeItRan = "cancelled by the user before it continued";
 constexpr std::string_view kRetried = "retried by the user";
 
 constexpr std::array kActionRows{

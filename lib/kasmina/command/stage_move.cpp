@@ -68,9 +68,9 @@ std::vector<LifecycleEvent> advance(NetworkState& network, Slot& slot, Stage to,
   if (parting) overwritten.push_back(parting->before.front());
   enter(network, slot, to);
   if (parting) write_values(parting->after);
-  const auto reason = parting
-                          ? fmt::format("{}; its columns were taken off {}", verdict.reason, slot.site.hidden->outlet)
-                          : verdict.reason;
+  const auto reason =
+      parting ? fmt::format("{}; its columns were subtracted from {}", verdict.reason, slot.site.hidden->outlet)
+              : verdict.reason;
   std::vector<LifecycleEvent> events = {gate, stage_event(slot, from, reason, command)};
   if (fold) events.push_back(apply_fold(network, *fold, slot, command.command_id, overwritten));
   return events;

@@ -175,7 +175,7 @@ void require_cuts(const std::string& folder, const ModelProgram& model, const st
       return std::ranges::find(ids, cut.value) != ids.end();
     };
     if (!exists || std::ranges::none_of(program.operations[cut.operation].results, makes)) {
-      refuse(folder, "host.json names a place that its programs have not");
+      refuse(folder, "host.json names a place that its programs do not have");
     }
   }
 }

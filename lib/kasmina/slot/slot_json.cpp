@@ -22,7 +22,7 @@ template <class E>
 E read_name(const json& value) {
   const auto text = value.get<std::string>();
   const auto found = base::from_name<E>(text);
-  if (!found) fail_saved_topology("\"" + text + "\"", "is none of " + base::all_names<E>());
+  if (!found) fail_saved_topology("\"" + text + "\"", "is not one of " + base::all_names<E>());
   return *found;
 }
 

@@ -62,7 +62,7 @@ json without_seed(json saved, const std::string& seed_id, const config::GrowthCo
   if (is_fossil && leyline::is_widening(place.at("seed").at("blueprint").get<std::string>())) {
     throw base::Error(base::ExitCode::kConfig,
                       seed_id +
-                          " widens the host, whose weights were parted when it fossilised, and cannot be removed; "
+                          " widens the host, whose weights were split when it fossilised, and cannot be removed; "
                           "choose a step before that");
   }
   place["stage"] = static_cast<int>(first_stage(place.at("id").get<std::string>(), growth));

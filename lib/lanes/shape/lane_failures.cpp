@@ -37,8 +37,9 @@ constexpr std::string_view kPackageStays =
 std::string remedy_for(const std::optional<std::string>& entry) {
   constexpr std::string_view kResume = "To continue from the newest checkpoint: esper train --resume RUN";
   if (entry) {
-    return fmt::format("{}; if that fails alike, delete the package {} and resume with --set step.lane=replay", kResume,
-                       *entry);
+    return fmt::format(
+        "{}; if that fails in the same way, delete the package {} and resume with --set step.lane=replay", kResume,
+        *entry);
   }
   return fmt::format(
       "{}. The package was taken out of the cache, and its program is compiled once more at most; with --set "

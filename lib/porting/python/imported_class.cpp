@@ -63,7 +63,7 @@ std::vector<Growth> growth_of(const NetworkSource& source, const ExportedHost& h
   for (const Slot& slot : source.network.structure.slots) {
     if (!is_part(slot)) continue;
     const auto site = std::ranges::find(host.sites, slot.site.path, &config::ExportedSite::path);
-    ESPER_CHECK(site != host.sites.end(), "a slot that its imported host has not");
+    ESPER_CHECK(site != host.sites.end(), "a slot that its imported host does not have");
     all.push_back({&slot, site->evaluation});
   }
   return all;

@@ -64,7 +64,7 @@ base::Expected<void> set_germination(const TaughtDecision& taught, const Command
   };
   const auto slot = std::ranges::find_if(target.slots, has_slot);
   if (slot == target.slots.end()) {
-    return base::failure(fmt::format("slot {} is none that the network could choose", germination.slot));
+    return base::failure(fmt::format("slot {} is not one that the network could choose", germination.slot));
   }
   target.slot = *slot;
   target.blueprints = candidates.fits[static_cast<std::size_t>(*slot)];
@@ -73,7 +73,8 @@ base::Expected<void> set_germination(const TaughtDecision& taught, const Command
   };
   const auto blueprint = std::ranges::find_if(target.blueprints, has_name);
   if (blueprint == target.blueprints.end()) {
-    return base::failure(fmt::format("blueprint {} is none that the network could choose", germination.blueprint_id));
+    return base::failure(
+        fmt::format("blueprint {} is not one that the network could choose", germination.blueprint_id));
   }
   target.blueprint = *blueprint;
   target.action = Action::kGerminate;

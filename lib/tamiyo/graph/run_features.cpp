@@ -193,7 +193,7 @@ constexpr FeatureRow<BlueprintNode> kBlueprintRows[] = {
     {{.name = "parameters",
       .unit = "numbers",
       .range = ">= 0",
-      .meaning = "numbers that it would learn, in the empty slot where they are fewest",
+      .meaning = "number of trainable parameters that it would have, in the empty slot where they are fewest",
       .transform = Transform::kLog1p,
       .statistic = Statistic::kBlueprintParamLog},
      [](const BlueprintNode& node) { return node.parameters; }},

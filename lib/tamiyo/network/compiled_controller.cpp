@@ -32,7 +32,8 @@ std::set<Caps> read_sizes(const json& saved) {
                       "the policy's saved state: compiled_sizes: " + base::plain_reason(error));
   }
   if (std::ranges::all_of(sizes, is_size)) return sizes;
-  throw base::Error(base::ExitCode::kCheckpoint, "the policy's saved state: compiled_sizes: one is no size of a graph");
+  throw base::Error(base::ExitCode::kCheckpoint,
+                    "the policy's saved state: compiled_sizes: one is not a size of a graph");
 }
 
 }  // namespace

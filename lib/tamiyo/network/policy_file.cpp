@@ -95,7 +95,7 @@ base::Expected<Weights> read_tensors(const std::vector<TensorView>& views, Missi
     by_name.erase(found);
   }
   if (!by_name.empty()) {
-    return base::failure(fmt::format("tensor {} is none of the network's", base::in_quotes(by_name.begin()->first)));
+    return base::failure(fmt::format("tensor {} is not one of the network's", base::in_quotes(by_name.begin()->first)));
   }
   return weights;
 }
@@ -136,7 +136,7 @@ base::Expected<void> read_metadata(TensorMetadata metadata, StoredPolicy& stored
   for (const auto& [key, value] : metadata) {
     if (key.starts_with(kOfEsper)) {
       return base::failure(
-          fmt::format("metadata {} is none that this program knows; a later version may have written "
+          fmt::format("metadata {} is not known to this program; a later version may have written "
                       "the file",
                       base::in_quotes(key)));
     }
@@ -152,7 +152,7 @@ base::Expected<void> check_hashes(const StoredPolicy& stored, const TensorMetada
     return base::failure(fmt::format("metadata {} or {} is missing, and tensors would be drawn", kContents, kWeights));
   }
   if (contents.empty() || contents == hash_of(stored.policy.weights, hashed)) return {};
-  return base::failure(fmt::format("its contents are not those that were written: {} is another one", kContents));
+  return base::failure(fmt::format("its contents are not those that were written: {} differs", kContents));
 }
 
 TensorMetadata metadata_of(const PolicyFile& policy, const Weights& stored) {
@@ -202,8 +202,8 @@ base::Expected<PolicyFile> complete(StoredPolicy stored) {
   if (policy.drawn_from) policy.weights.merge(initial_weights(*policy.drawn_from));
   if (!stored.fingerprint.empty() && stored.fingerprint != fingerprint(policy.weights)) {
     return base::failure(
-        fmt::format("the weights are not those that were written: {} is another one; the file was "
-                    "made by a version of Esper that draws weights otherwise",
+        fmt::format("the weights are not those that were written: {} differs; the file was "
+                    "made by a version of Esper that draws weights differently",
                     kWeights));
   }
   return policy;

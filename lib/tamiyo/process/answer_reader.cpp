@@ -19,7 +19,7 @@ void AnswerReader::begin(const crypto::MacKey& key) {
 
 base::Expected<std::optional<ControllerReply>> AnswerReader::take(const std::string& line, std::uint64_t asked) {
   const auto split = split_line(line);
-  if (!split) return base::failure("it sent a line that is no signed message");
+  if (!split) return base::failure("it sent a line that is not a signed message");
   if (is_signed_answer(*split, key_)) return take_answer(split->text, asked);
   if (const auto taken = take_command(*split); !taken) return base::failure(taken.error());
   return std::optional<ControllerReply>();

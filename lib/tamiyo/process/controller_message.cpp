@@ -20,7 +20,7 @@ constexpr std::size_t kMostQuestionBytes = 16u << 20;
 
 // Takes it out of the message, so that what is left is a plain struct.
 base::Expected<json> take_state(json& message) {
-  if (!message.is_object()) return base::failure("it is no JSON object");
+  if (!message.is_object()) return base::failure("it is not a JSON object");
   const auto found = message.find(kStateMember);
   if (found == message.end()) return json::object();
   json state = std::move(*found);

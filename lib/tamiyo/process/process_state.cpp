@@ -17,7 +17,7 @@ json read_process_state(const std::string& text, StateForm form) {
   json saved = json::parse(text, nullptr, false);
   json state = form == StateForm::kOwn ? std::move(saved) : base::member(saved, kUsersState);
   if (state.is_object()) return state;
-  throw base::Error(base::ExitCode::kCheckpoint, "the saved state is none of a controller in a process");
+  throw base::Error(base::ExitCode::kCheckpoint, "the saved state is not that of a controller in a process");
 }
 
 }  // namespace esper::tamiyo

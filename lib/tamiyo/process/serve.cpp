@@ -106,7 +106,7 @@ void serve_controller(base::LineChannel channel, const crypto::MacKey& key, cons
   const auto first = server.next_line();
   if (!first) return;
   const auto start = json::parse(*first, nullptr, false);
-  if (!start.is_object()) throw std::runtime_error("the run's first line is no start");
+  if (!start.is_object()) throw std::runtime_error("the run's first line is not a start message");
   server.begin(start, make);
   while (const auto line = server.next_line()) {
     const auto question = parse_question(*line);

@@ -42,7 +42,7 @@ Checked check_assessment(const leyline::Assessment& it) {
 Checked check_form(const AdaptationCommand& command) {
   if (command.command_id.empty()) return problem_of(ProblemKind::kMalformed, "a command has no id");
   if (command.command_type != leyline::CommandType::kSeed || !command.seed_operation) {
-    return problem_of(ProblemKind::kMalformed, command.command_id + " is no SEED command with an operation");
+    return problem_of(ProblemKind::kMalformed, command.command_id + " is not a SEED command with an operation");
   }
   const auto operation = command.seed_operation->operation;
   if (operation == SeedOperation::kKeep || base::name_of(operation).empty()) {

@@ -33,11 +33,11 @@ json ShadowPolicies::states() const {
 void ShadowPolicies::restore(const json& states) {
   unread_.clear();
   for (const auto& [kind, shadow] : shadows_) {
-    if (!states.is_object()) unread_.push_back({kind, "the saved shadows are no object"});
+    if (!states.is_object()) unread_.push_back({kind, "the saved shadows are not an object"});
     if (!states.contains(kind)) continue;
     const json& own = states[kind];
     if (!own.is_string()) {
-      unread_.push_back({kind, "it is no text"});
+      unread_.push_back({kind, "it is not a text"});
       continue;
     }
     try {

@@ -38,7 +38,7 @@ struct Malformed {
 class Members {
  public:
   Members(const json& object, const char* what) : object_(object), what_(what) {
-    if (!object.is_object()) throw Malformed{fmt::format("{} is no object", what_)};
+    if (!object.is_object()) throw Malformed{fmt::format("{} is not an object", what_)};
   }
 
   const json& get(const char* name) {
@@ -49,12 +49,12 @@ class Members {
   }
   std::string text(const char* name) {
     const auto& value = get(name);
-    if (!value.is_string()) throw Malformed{fmt::format("{} of {} is no text", name, what_)};
+    if (!value.is_string()) throw Malformed{fmt::format("{} of {} is not a text", name, what_)};
     return value.get<std::string>();
   }
   std::uint64_t count(const char* name) {
     const auto& value = get(name);
-    if (!value.is_number_unsigned()) throw Malformed{fmt::format("{} of {} is no whole number >= 0", name, what_)};
+    if (!value.is_number_unsigned()) throw Malformed{fmt::format("{} of {} is not a whole number >= 0", name, what_)};
     return value.get<std::uint64_t>();
   }
   std::uint32_t small_count(const char* name) {
@@ -84,9 +84,9 @@ CommandSeedOperation read_operation(const json& object) {
   it.slot = members.text("slot");
   it.blueprint_id = members.text("blueprint_id");
   const auto& parameters = members.get("parameters");
-  if (!parameters.is_object()) throw Malformed{"its parameters are no object"};
+  if (!parameters.is_object()) throw Malformed{"its parameters are not an object"};
   for (const auto& [name, value] : parameters.items()) {
-    if (!value.is_number()) throw Malformed{"a parameter is no number"};
+    if (!value.is_number()) throw Malformed{"a parameter is not a number"};
     it.parameters[name] = value.get<double>();
   }
   members.finish();
@@ -107,9 +107,9 @@ AddressedCommand read_command(const json& object) {
   command.issued_by = members.text("issued_by");
   command.seed_operation = read_operation(members.get("seed_operation"));
   const auto& annotations = members.get("annotations");
-  if (!annotations.is_object()) throw Malformed{"its annotations are no object"};
+  if (!annotations.is_object()) throw Malformed{"its annotations are not an object"};
   for (const auto& [name, value] : annotations.items()) {
-    if (!value.is_string()) throw Malformed{"an annotation is no text"};
+    if (!value.is_string()) throw Malformed{"an annotation is not a text"};
     command.annotations[name] = value.get<std::string>();
   }
   read.envelope = {members.count("sequence"), members.count("expires_at_ns")};

@@ -29,12 +29,12 @@ void compare_seeds(ControlRecord& controls, const kasmina::Network& network, con
     const auto own = std::ranges::find(facts.seeds, seed_id, &kasmina::SeedFacts::seed_id);
     if (own != facts.seeds.end()) own->worth = worth;
     if (!worth.confounded) continue;
-    log.report(
-        event("tolaria.control_confounded"_event, Level::kWarning,
-              {{"seed_id", seed_id},
-               {"epoch", std::to_string(facts.epoch)},
-               {"epochs", std::to_string(worth.epochs)},
-               {"reason", "another seed came, went or changed since its control: its worth is no longer measured"}}));
+    log.report(event(
+        "tolaria.control_confounded"_event, Level::kWarning,
+        {{"seed_id", seed_id},
+         {"epoch", std::to_string(facts.epoch)},
+         {"epochs", std::to_string(worth.epochs)},
+         {"reason", "another seed was added, removed or changed since its control: its worth is no longer measured"}}));
   }
 }
 

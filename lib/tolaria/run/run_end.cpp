@@ -110,7 +110,7 @@ std::string RunEnd::newest_place() const {
 // All that was handed over is written.
 RunOutcome RunEnd::left_at_newest_checkpoint(int signal, const std::string& problem) const {
   return {End::kInterrupted, signal,
-          fmt::format("interrupted by signal {}; its present state is of no use, and not saved ({}): "
+          fmt::format("interrupted by signal {}; its current state is unusable and was not saved ({}): "
                       "esper train --resume continues from {}",
                       signal, problem, newest_place())};
 }

@@ -254,7 +254,7 @@ TEST_CASE("a lane that cannot run here is a row that says so, and the others are
   CHECK_THAT(compiled("/nowhere/python"), ContainsSubstring("no Python at /nowhere/python, set by ESPER_PYTHON; run"));
   CHECK_THAT(compiled((room.path / "no_torch").string()), ContainsSubstring("has no torch; run scripts/bootstrap"));
   for (const char* name : {"no_python", "no_end"}) {
-    CHECK_THAT(compiled((room.path / name).string()), ContainsSubstring("does not run as a Python"));
+    CHECK_THAT(compiled((room.path / name).string()), ContainsSubstring("does not run as Python"));
   }
 }
 

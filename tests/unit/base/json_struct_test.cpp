@@ -97,8 +97,8 @@ TEST_CASE("what is refused is named with its place") {
   CHECK(refusal_of(R"({"change":1.5})") == "change: a whole number in range is needed, not 1.5");
   CHECK(refusal_of(R"({"filled":1})") == "filled: true or false is needed, not 1");
   CHECK(refusal_of(R"({"figures":{"loss":null}})") == "figures.loss: a number is needed, not null");
-  CHECK(refusal_of(R"({"centre":{"z":1}})") == "centre: \"z\" is no field of it; did you mean \"x\"?");
-  CHECK(refusal_of(R"({"colors":1})") == "\"colors\" is no field of it; did you mean \"colour\"?");
+  CHECK(refusal_of(R"({"centre":{"z":1}})") == "centre: \"z\" is not one of its fields; did you mean \"x\"?");
+  CHECK(refusal_of(R"({"colors":1})") == "\"colors\" is not one of its fields; did you mean \"colour\"?");
 }
 
 TEST_CASE("texts are read within limits") {

@@ -22,7 +22,7 @@ TEST_CASE("rules between the fields of data") {
            "f:1:59: data.test_path: must differ from data.validation_path; "},
       Case{"data: {kind: mnist, path: x, test_path: x}", ""},
       Case{"data: {kind: csv, path: x, test_path: z, test_fraction: 0.1}",
-           "f:1:57: data.test_fraction: splits off a second test part beside data.test_path; set one"},
+           "f:1:57: data.test_fraction: splits off a second test part besides data.test_path; set one"},
       Case{"data: {validation_fraction: 0.6, test_fraction: 0.4}",
            "f:1:49: data.test_fraction: 0.4 and data.validation_fraction, 0.6, leave no samples for training; lower"},
       Case{"data: {validation_fraction: 0.7, test_fraction: 0.3}", "f:1:49: data.test_fraction"},

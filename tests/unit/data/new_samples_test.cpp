@@ -76,8 +76,8 @@ TEST_CASE("rows that the network cannot take are refused with line and field") {
   CHECK_THAT(refused("1,2\n1,x\n", of_rows(2)), ContainsSubstring("line 2, field 2: expected a number"));
   CHECK_THAT(refused("1,nan\n", of_rows(2)), ContainsSubstring("not a finite number"));
   CHECK_THAT(refused("a,c\n1,2\n", of_rows(2, {"a", "b"})),
-             ContainsSubstring("column \"b\"") && ContainsSubstring("is not there"));
-  CHECK_THAT(refused("a,b,b\n1,2,3\n", of_rows(2, {"a", "b"})), ContainsSubstring("is there twice"));
+             ContainsSubstring("column \"b\"") && ContainsSubstring("is missing"));
+  CHECK_THAT(refused("a,b,b\n1,2,3\n", of_rows(2, {"a", "b"})), ContainsSubstring("occurs twice"));
   CHECK_THAT(refused("a,b\n", of_rows(2)), ContainsSubstring("holds no rows"));
   CHECK_THAT(refused("1,2\n", of_pixels(3, 4)), ContainsSubstring("table of numbers; the run was trained on pixels"));
 }

@@ -145,12 +145,12 @@ TEST_CASE("a document that lacks a member is refused, and names it") {
 
 TEST_CASE("members that were tampered with are refused") {
   CHECK(with("/version", 2) == "it is of another version");
-  CHECK(with("/task", "guessing").starts_with("task is none of classification"));
-  CHECK(with("/kind", 3).starts_with("kind is none of"));
+  CHECK(with("/task", "guessing").starts_with("task is not one of classification"));
+  CHECK(with("/kind", 3).starts_with("kind is not one of"));
   CHECK(with("/shape/sizes", json::array({-3})) == "shape has sizes that no sample has");
   CHECK(with("/shape/sizes", json::array({1.5})) == "shape has sizes that no sample has");
   CHECK(with("/shape/sizes", json::array({1 << 24, 1 << 24, 1 << 24})) == "shape has sizes that no sample has");
-  CHECK(with("/shape/sizes", json::array({3, 3})) == "shape is of no kind of sample");
+  CHECK(with("/shape/sizes", json::array({3, 3})) == "shape is not that of a kind of sample");
   CHECK(with("/shape/outputs", 0) == "shape has a number of outputs that no network has");
   CHECK(with("/shape/outputs", std::int64_t{1} << 40) == "shape has a number of outputs that no network has");
   CHECK(with("/image_size", -1).starts_with("image_size is not a whole number"));
@@ -159,14 +159,14 @@ TEST_CASE("members that were tampered with are refused") {
   CHECK(with("/mean/0", 1e300) == "mean holds something that is not a finite number");
   CHECK(with("/deviation/1", 0) == "deviation is not above 0");
   CHECK(with("/deviation/1", -2) == "deviation is not above 0");
-  CHECK(with("/class_names", json::array({"a"})) == "class_names are not as many as outputs");
+  CHECK(with("/class_names", json::array({"a"})) == "the numbers of class_names and outputs differ");
   CHECK(with("/class_names/0", {{"bytes", "zz"}}) == "class_names holds something that is not a name");
-  CHECK(with("/feature_names", json::array({"a"})) == "feature_names are not as many as features");
-  CHECK(with("/table/inputs", json::array({{{"name", "height"}}})) == "table and shape are of different data");
+  CHECK(with("/feature_names", json::array({"a"})) == "the numbers of feature_names and features differ");
+  CHECK(with("/table/inputs", json::array({{{"name", "height"}}})) == "table and shape are of different kinds of data");
   CHECK(with("/table/inputs/0/size", 3).starts_with("table inputs"));
   CHECK(with("/table/targets/0", {{"bytes", "zz"}}).starts_with("table targets"));
-  CHECK(with("/element", "token") == "shape and element are of different data");
-  CHECK(with("/task", "language") == "shape and task are of different data");
+  CHECK(with("/element", "token") == "shape and element are of different kinds of data");
+  CHECK(with("/task", "language") == "shape and task are of different kinds of data");
 }
 
 TEST_CASE("what is no document at all is refused") {

@@ -170,7 +170,7 @@ TEST_CASE("an archive that trains is tested on only where it holds a test part")
   auto config = config_of(DataKind::kNpy, file);
   config.test_path = file;
   write_file(file, zip({{"x.npy", x}, {"y.npy", y}}, Packing::kStored));
-  CHECK_THAT(complaint(config, base::ExitCode::kConfig), ContainsSubstring("holds no test part beside"));
+  CHECK_THAT(complaint(config, base::ExitCode::kConfig), ContainsSubstring("holds no test part besides"));
   write_file(file,
              zip({{"x_train.npy", x}, {"y_train.npy", y}, {"x_test.npy", x}, {"y_test.npy", y}}, Packing::kStored));
   const auto splits = load_dataset(config, TestPart::kRead);

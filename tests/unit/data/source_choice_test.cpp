@@ -39,7 +39,7 @@ TEST_CASE("copies are taken where they are faster alone and beside the forward, 
   const auto copied = choice_for({200, 90.4}, {700, 510});
   CHECK(copied.source == Source::kThreads);
   CHECK(copied.reason ==
-        "a batch from the data on the device takes 200 us, a copied one 90 us; with a forward beside it 700 us, "
+        "a batch from the data on the device takes 200 us, a copied one 90 us; during a forward 700 us, "
         "copied 510 us; the data set takes 184 MiB of 80.0 GiB that are free");
   const auto resident = choice_for({200, 90.4}, {700, 710});
   CHECK(resident.source == Source::kResident);

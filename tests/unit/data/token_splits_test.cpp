@@ -90,7 +90,7 @@ TEST_CASE("tokens: a vocabulary names them, and other files may hold no others")
   data.config.vocabulary = data.file("v.json", to_bytes("{\"a\": 1}"));
   CHECK_THAT(data.complaint(), ContainsSubstring("v.json: is not a JSON list"));
   data.config.vocabulary = data.file("v.json", to_bytes("[\"a\", 7]"));
-  CHECK_THAT(data.complaint(), ContainsSubstring("v.json: entry 1: is no text"));
+  CHECK_THAT(data.complaint(), ContainsSubstring("v.json: entry 1: is not a text"));
   data.config.vocabulary.clear();
   data.config.test_path = data.file("test.bin", raw(std::vector<std::uint16_t>(40, 51)));
   CHECK_THAT(data.complaint(), ContainsSubstring("test.bin: token 0: 51 is not in the vocabulary"));

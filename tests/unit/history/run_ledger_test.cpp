@@ -224,7 +224,8 @@ TEST_CASE("a summary of another time than the packets counts, unless it has thei
   std::ofstream(run.path / "summary.json") << json{{"ledger", ledger}, {"steps", 40}};
   CHECK(run.read().wall_ms == 1000);
   REQUIRE(run.read().gaps.size() == 1);
-  CHECK_THAT(run.read().gaps.front(), StartsWith("no packet in telemetry.jsonl is of the times of day (from, until)"));
+  CHECK_THAT(run.read().gaps.front(),
+             StartsWith("no packet in telemetry.jsonl falls into the times of day (from, until)"));
 }
 
 TEST_CASE("times that no clock can have counted are not believed") {

@@ -164,7 +164,7 @@ TEST_CASE("what does not fit an imported network is named with the way out") {
        {nlohmann::json::array({7, 400}), nlohmann::json::array({-1, 1}), nlohmann::json::array({5, 1})}) {
     PackageFiles no_place;
     no_place.description["sites"][0]["train"] = cut;
-    CHECK_THAT(refusal(no_place, ExitCode::kData), ContainsSubstring("a place that its programs have not"));
+    CHECK_THAT(refusal(no_place, ExitCode::kData), ContainsSubstring("a place that its programs do not have"));
   }
 }
 
@@ -186,7 +186,7 @@ TEST_CASE("a package whose content was written to do harm is refused") {
   CHECK_THAT(refusal(device, ExitCode::kData), ContainsSubstring("neither cpu nor cuda"));
   PackageFiles output;
   output.evaluate["output"] = -1;
-  CHECK_THAT(refusal(output, ExitCode::kData), ContainsSubstring("its output is no value"));
+  CHECK_THAT(refusal(output, ExitCode::kData), ContainsSubstring("its output is not a value"));
   PackageFiles frozen;
   frozen.description["sites"][1]["auto"] = true;
   frozen.description["frozen"] = {"host.b.weight", "host.b.bias"};

@@ -70,7 +70,7 @@ TEST_CASE("FOSSILIZE parts the shared weights and keeps the function; undone, it
     CHECK(same_bits(wide.parameters().at(shared->host), weight));
     const auto events = wide.network.apply(command, wide.probe);
     REQUIRE_FALSE(Growing::rejected(events));
-    CHECK_THAT(events.back().reason, ContainsSubstring("its columns were taken off " + shared->host));
+    CHECK_THAT(events.back().reason, ContainsSubstring("its columns were subtracted from " + shared->host));
     CHECK(relative_change_of(wide.output(), output) <= 1e-5);
     CHECK_FALSE(same_bits(wide.parameters().at(shared->host), weight));
     CHECK_FALSE(shared_columns(wide.network.state(), kWideSeed));

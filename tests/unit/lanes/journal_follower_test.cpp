@@ -88,7 +88,7 @@ struct NamedProgram : CompilingStep {
   Texts refused_because() const {
     Texts reasons = reported("tolaria.lane_refused", "reason");
     for (std::string& reason : reasons) {
-      const std::string begin = "this resumed run cannot repeat its steps to the bit: ";
+      const std::string begin = "this resumed run cannot repeat its steps bit for bit: ";
       REQUIRE(reason.starts_with(begin));
       reason.erase(0, begin.size());
     }

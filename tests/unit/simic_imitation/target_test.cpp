@@ -86,7 +86,7 @@ TEST_CASE("a germination that the network cannot choose is left out with the rea
   taught.decision.commands = {germinate("r0c7", "norm")};
   const auto no_slot = taught.target();
   REQUIRE(!no_slot);
-  CHECK_THAT(no_slot.error(), Catch::Matchers::ContainsSubstring("slot r0c7 is none that the network could choose"));
+  CHECK_THAT(no_slot.error(), Catch::Matchers::ContainsSubstring("slot r0c7 is not one that the network could choose"));
   taught.decision.commands = {germinate("r0c1", "conv_heavy")};
   const auto no_blueprint = taught.target();
   REQUIRE(!no_blueprint);

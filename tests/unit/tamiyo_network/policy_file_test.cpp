@@ -115,7 +115,7 @@ TEST_CASE("a missing tensor is named") {
 
 TEST_CASE("an unknown tensor is named") {
   CHECK_THAT(problem_after([](Weights& weights) { weights["value.scale"] = at::ones({1}); }),
-             EndsWith("policy.safetensors: tensor \"value.scale\" is none of the network's"));
+             EndsWith("policy.safetensors: tensor \"value.scale\" is not one of the network's"));
 }
 
 TEST_CASE("a tensor of another shape is named with both shapes") {
@@ -196,7 +196,7 @@ TEST_CASE("metadata that no file of this program has is named") {
     return loaded.error();
   };
   CHECK_THAT(problem_with_metadata("esper.layers", "5"),
-             ContainsSubstring("\"esper.layers\" is none that this program"));
+             ContainsSubstring("\"esper.layers\" is not known to this program"));
   CHECK_THAT(problem_with_metadata("esper.drawn_from", "-1"), ContainsSubstring("esper.drawn_from must be a seed"));
   CHECK_THAT(problem_with_metadata("esper.normaliser", "{}"),
              ContainsSubstring("esper.normaliser: the normaliser lacks"));
@@ -212,7 +212,7 @@ TEST_CASE("weights that are drawn otherwise than when the file was made are foun
   stored->policy.drawn_from = 6;
   const auto whole = complete(*std::move(stored));
   REQUIRE(!whole);
-  CHECK_THAT(whole.error(), ContainsSubstring("draws weights otherwise"));
+  CHECK_THAT(whole.error(), ContainsSubstring("draws weights differently"));
 }
 
 }  // namespace esper::test::policy_file_test

@@ -113,7 +113,7 @@ TEST_CASE("nothing of an answer is taken of which a command was rejected") {
 
 TEST_CASE("a process that says what it must not is not trusted") {
   TimedReader it;
-  CHECK_THAT(it.refusal("hello"), ContainsSubstring("no signed message"));
+  CHECK_THAT(it.refusal("hello"), ContainsSubstring("not a signed message"));
   CHECK_THAT(it.refusal(answer_line(text_of(answer_to(1)), test_key(2))), ContainsSubstring("signature is invalid"));
   CHECK_THAT(it.refusal(answer_line("[]", test_key())), ContainsSubstring("malformed"));
   CHECK_THAT(it.refusal(signed_answer(2)), ContainsSubstring("question 2, which was not asked"));

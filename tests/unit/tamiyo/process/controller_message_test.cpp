@@ -60,13 +60,13 @@ TEST_CASE("an answer arrives as it was given, and what it leaves out has a defau
 TEST_CASE("what is no answer is refused, with the reason") {
   const std::pair<std::string, const char*> cases[] = {
       {"", "no JSON"},
-      {"7", "it is no JSON object"},
+      {"7", "it is not a JSON object"},
       {"{}", "it has no number"},
       {"{\"number\":-1}", "number: a whole number in range is needed"},
       {"{\"number\":7.5}", "number: a whole number in range is needed"},
       {"{\"number\":7,\"state\":[]}", "state: an object is needed"},
       {"{\"number\":7,\"comands\":1}", "comands"},
-      {"{\"number\":7,\"number\":8}", "is there twice"},
+      {"{\"number\":7,\"number\":8}", "occurs twice"},
       {"{\"number\":7,\"assessment\":{\"risk\":\"high\"}}", "assessment.risk: a number is needed"},
       {std::string(100'000, '['), "no JSON"},
       {nested(40), "nested more than 32 deep"},

@@ -139,7 +139,7 @@ TEST_CASE("the service takes a failing process for a failing policy: the breaker
   CHECK(has_event(killed, "tamiyo_runtime_fallback"));
   CHECK(has_event(evaluate(), "tamiyo_fallback_blueprint"));
   const auto rubbish = evaluate();
-  CHECK_THAT(rubbish.evaluation.answer.problem, ContainsSubstring("no signed message"));
+  CHECK_THAT(rubbish.evaluation.answer.problem, ContainsSubstring("not a signed message"));
   CHECK(value_of(rubbish.metrics, "tamiyo.breaker.inference_state") == static_cast<double>(BreakerState::kOpen));
   CHECK(evaluate().evaluation.answer.kind == Kind::kBreakerOpen);
   time->advance(settings.breaker.open_time);

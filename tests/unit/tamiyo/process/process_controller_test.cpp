@@ -84,7 +84,7 @@ TEST_CASE("whatever a process sends that it must not, there is no decision, and 
   CHECK_THAT(failure_of(going_wrong("    os.kill(os.getpid(), signal.SIGKILL)")), ContainsSubstring("it has ended"));
   CHECK_THAT(failure_of(going_wrong("    raise SystemExit(3)")), ContainsSubstring("it has ended"));
   CHECK_THAT(failure_of(going_wrong("    run.socket.sendall(b'\\xff' * 1000 + b'\\n')")),
-             ContainsSubstring("no signed message"));
+             ContainsSubstring("not a signed message"));
   CHECK_THAT(failure_of(going_wrong("    while True: run.socket.sendall(b'x' * 65536)")),
              ContainsSubstring("a line without an end"));
   CHECK_THAT(failure_of(going_wrong("    run.key = bytes(32); answer()")), ContainsSubstring("signature is invalid"));

@@ -227,15 +227,15 @@ TEST_CASE("a shadow whose state cannot be read begins anew, and is named until t
   CHECK(policy.unread_shadows()[0].kind == "gnn");
   CHECK(policy.unread_shadows()[0].reason == "it is of other weights");
   CHECK(policy.unread_shadows()[1].kind == "random");
-  CHECK(policy.unread_shadows()[1].reason == "it is no text");
+  CHECK(policy.unread_shadows()[1].reason == "it is not a text");
   policy.restore(R"({"epoch":3,"shadows":{"random":null}})");
   REQUIRE(policy.unread_shadows().size() == 1);
-  CHECK(policy.unread_shadows()[0].reason == "it is no text");
+  CHECK(policy.unread_shadows()[0].reason == "it is not a text");
   policy.restore(R"({"epoch":3})");
   CHECK(policy.unread_shadows().empty());
 }
 
-TEST_CASE("where the saved shadows are no object, each shadow begins anew and is named") {
+TEST_CASE("where the saved shadows are not an object, each shadow begins again and is named") {
   RunPolicy policy(culler());
   policy.add_shadow("none", culler());
   policy.add_shadow("random", culler());
@@ -244,7 +244,7 @@ TEST_CASE("where the saved shadows are no object, each shadow begins anew and is
     REQUIRE(policy.unread_shadows().size() == 2);
     CHECK(policy.unread_shadows()[0].kind == "none");
     CHECK(policy.unread_shadows()[1].kind == "random");
-    CHECK(policy.unread_shadows()[1].reason == "the saved shadows are no object");
+    CHECK(policy.unread_shadows()[1].reason == "the saved shadows are not an object");
     CHECK(policy.state() == R"({"epoch":3,"shadows":{"none":"{}","random":"{}"}})");
   }
 }

@@ -96,7 +96,7 @@ TEST_CASE("what is no command is rejected with a reason") {
   CHECK_FALSE(parse_command(std::string(60'000, '[')));
   auto twice = text_of(addressed_command());
   twice.insert(1, "\"command_id\":\"another\",");
-  CHECK_THAT(parse_command(twice).error(), ContainsSubstring("\"command_id\" is there twice"));
+  CHECK_THAT(parse_command(twice).error(), ContainsSubstring("\"command_id\" occurs twice"));
 }
 
 TEST_CASE("of 20,000 mutated texts each is rejected, or is a command that can be written again") {

@@ -81,7 +81,7 @@ TEST_CASE("a shadow policy that begins anew, since its state could not be read, 
   const auto found = it.events("tamiyo.shadow_not_restored");
   CHECK(only(found).level == leyline::Level::kWarning);
   CHECK(only(found).attributes.at("policy") == "random");
-  CHECK(only(found).attributes.at("reason") == "it is no text");
+  CHECK(only(found).attributes.at("reason") == "it is not a text");
 }
 
 TEST_CASE("what a run may run short of is reported at its start") {

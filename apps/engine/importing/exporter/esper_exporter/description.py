@@ -184,7 +184,7 @@ def find_sites(model, train, evaluate, learning):
 def describe(model, train, evaluate, tensors, options):
     sizes = [Uses(program).sizes(program.output) for program in (train, evaluate)]
     if sizes[0] is None or sizes[0] != sizes[1]:
-        raise Refusal("the model's output is no float32 tensor whose first dimension is the batch, of one shape in "
+        raise Refusal("the model's output is not a float32 tensor whose first dimension is the batch, of one shape in "
                       "training and evaluation")
     if not sizes[0]:
         raise Refusal("the model's output has no dimension besides the batch's; let it return one number as [batch, 1]")

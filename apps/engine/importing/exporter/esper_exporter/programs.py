@@ -139,11 +139,11 @@ class Program:
             return 0, int(number)
         expression = sympy.sympify(number.node.expr)
         if expression.free_symbols - {self.symbol}:
-            raise Refusal(f"{what}: its size depends on what the tensors hold, so it is another in each step")
+            raise Refusal(f"{what}: its size depends on what the tensors hold, so it differs from step to step")
         offset = expression.subs(self.symbol, 0)
         factor = sympy.expand(expression - offset).coeff(self.symbol, 1)
         if not (factor.is_Integer and offset.is_Integer) or sympy.expand(factor * self.symbol + offset - expression) != 0:
-            raise Refusal(f"{what}: the size {expression} is no multiple of the batch size {self.symbol} plus a constant")
+            raise Refusal(f"{what}: the size {expression} is not a multiple of the batch size {self.symbol} plus a constant")
         return int(factor), int(offset)
 
     def _typical(self, number):
