@@ -17,6 +17,7 @@
 #include "esper/queue/daemon_answer.h"
 #include "esper/queue/daemon_start.h"
 #include "esper/run_options.h"
+#include "http/limits.h"
 #include "jobs/daemon/daemon.h"
 
 namespace esper {
@@ -25,7 +26,8 @@ namespace {
 using base::Error;
 using base::ExitCode;
 
-constexpr auto kAnswerTime = std::chrono::seconds(30);
+// As long as the daemon may take for a sweep, and then some.
+constexpr auto kSubmissionTime = http::Limits{}.answer + std::chrono::minutes(1);
 
 // The folder, or one above it, is another user's.
 bool is_forbidden(const std::string& state_dir) {
@@ -52,6 +54,18 @@ std::string request_text(const nlohmann::json& body) {
                                                place.substr(1), base::in_quotes(text)));
   }
   return base::json_line(body);
+}
+
+nlohmann::json document_in(const DaemonAddress& address, std::string_view method, const Answer& response) {
+  if (!response) {
+    const auto error = no_answer(address, response.error());
+    if (method == "GET" || response.error().stage == http::RequestStage::kNotSent) throw error;
+    throw Error(error.code(),
+                std::string(error.what()) +
+                    "; the request may have been carried out anyway: check with esper jobs before you repeat it");
+  }
+  refuse_if_refused(address, *response);
+  return document_of(address, *response);
 }
 
 }  // namespace
@@ -130,24 +144,18 @@ Error no_answer(const DaemonAddress& address, const http::RequestFailure& failur
 }
 
 nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method, const std::string& target,
-                          const nlohmann::json& body, StartDaemon start) {
-  const http::Endpoint endpoint = endpoint_of(address);
+                          const nlohmann::json& body) {
   const std::string text = body.is_null() ? "" : request_text(body);
-  const auto ask = [&] { return http::request(endpoint, method, target, text, kAnswerTime); };
-  const std::string state_dir = state_dir_of(address);
-  auto response = ask();
-  if (!response && start == StartDaemon::kIfNeeded && nobody_listens(state_dir)) {
-    response = answer_of_started(state_dir, ask);
-  }
-  if (!response) {
-    const auto error = no_answer(address, response.error());
-    if (method == "GET" || response.error().stage == http::RequestStage::kNotSent) throw error;
-    throw Error(error.code(),
-                std::string(error.what()) +
-                    "; the request may have been carried out anyway: check with esper jobs before you repeat it");
-  }
-  refuse_if_refused(address, *response);
-  return document_of(address, *response);
+  return document_in(address, method, http::request(endpoint_of(address), method, target, text, kAnswerTime));
+}
+
+nlohmann::json submit_to_daemon(const DaemonAddress& address, const std::string& target,
+                                const nlohmann::json& submission, StartDaemon start) {
+  const http::Endpoint endpoint = endpoint_of(address);
+  const std::string text = request_text(submission);
+  const auto ask = [&] { return http::request(endpoint, "POST", target, text, kSubmissionTime); };
+  const auto response = start == StartDaemon::kIfNeeded ? answer_or_start(state_dir_of(address), ask) : ask();
+  return document_in(address, "POST", response);
 }
 
 std::string ask_daemon_text(const DaemonAddress& address, const std::string& target) {

@@ -2,11 +2,13 @@
 // How the commands reach the daemon: one that listens already, or one that is started for them. Any thread.
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/quantity.h"
 #include "esper/output.h"
 #include "http/client.h"
 
@@ -26,6 +28,9 @@ CLI::Validator priority_number();
 
 enum class StartDaemon { kNo, kIfNeeded };  // kIfNeeded: where nobody listens
 
+// How long the daemon may take to answer what is no submission.
+inline constexpr base::Duration kAnswerTime = std::chrono::seconds(30);
+
 // --state-dir and --json.
 void add_daemon_options(CLI::App& command, DaemonAddress& address);
 // Of the environment; empty: not set.
@@ -43,14 +48,17 @@ base::Error no_answer(const DaemonAddress& address, const http::RequestFailure& 
 // it may go well later, or kResources; kConfig for a text of the body that is not UTF-8; no_answer() where there is
 // none.
 nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method, const std::string& target,
-                          const nlohmann::json& body = nullptr, StartDaemon start = StartDaemon::kNo);
+                          const nlohmann::json& body = nullptr);
+// The same for an answer that is no JSON.
+std::string ask_daemon_text(const DaemonAddress& address, const std::string& target);
+// The same for a submission, which has a token, for POST: its answer is waited for as long as the daemon may take.
+nlohmann::json submit_to_daemon(const DaemonAddress& address, const std::string& target,
+                                const nlohmann::json& submission, StartDaemon start);
 
 // Of a submission: sent again where the answer was lost, it is the same submission.
 std::string new_submission_token();
 // Throw Error{kConfig} where the working folder was deleted.
 std::string working_folder();
 std::string absolute_path(const std::string& path);
-// The same for an answer that is no JSON.
-std::string ask_daemon_text(const DaemonAddress& address, const std::string& target);
 
 }  // namespace esper

@@ -130,16 +130,6 @@ StartedDaemon start_daemon(const std::string& state_dir) {
   return {.reason = std::move(reason)};
 }
 
-}  // namespace
-
-bool nobody_listens(const std::string& state_dir) {
-  const auto place = http::unix_address(jobs::socket_of(state_dir));
-  if (!place) return true;  // there is not even the folder
-  const base::Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!probe.is_open() || ::connect(probe.number(), place->get(), sizeof(place->address)) == 0) return false;
-  return errno == ENOENT || errno == ECONNREFUSED;
-}
-
 Answer answer_of_started(const std::string& state_dir, const Ask& ask) {
   const auto started = start_daemon(state_dir);
   const auto deadline = std::chrono::steady_clock::now() + kOthersStartTime;
@@ -151,6 +141,29 @@ Answer answer_of_started(const std::string& state_dir, const Ask& ask) {
   if (!response && !started.is_ready && nobody_listens(state_dir)) {
     if (started.reason) throw *started.reason;
     throw Error(ExitCode::kResources, "the daemon did not start; see the end of " + log_of(state_dir));
+  }
+  return response;
+}
+
+}  // namespace
+
+bool nobody_listens(const std::string& state_dir) {
+  const auto place = http::unix_address(jobs::socket_of(state_dir));
+  if (!place) return true;  // there is not even the folder
+  const base::Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!probe.is_open() || ::connect(probe.number(), place->get(), sizeof(place->address)) == 0) return false;
+  return errno == ENOENT || errno == ECONNREFUSED;
+}
+
+Answer answer_or_start(const std::string& state_dir, const Ask& ask) {
+  auto response = ask();
+  const auto deadline = std::chrono::steady_clock::now() + kEndTime;
+  while (!response) {
+    if (nobody_listens(state_dir)) return answer_of_started(state_dir, ask);
+    if (std::chrono::steady_clock::now() > deadline) break;
+    std::this_thread::sleep_for(kAskAgain);
+    // One that did not take the request may listen only since then; one that took it may be about to end.
+    if (response.error().stage == http::RequestStage::kNotSent) response = ask();
   }
   return response;
 }

@@ -14,8 +14,10 @@ bool nobody_listens(const std::string& state_dir);
 
 using Answer = base::Expected<http::Response, http::RequestFailure>;
 using Ask = std::function<Answer()>;
-// The answer of a daemon that is started for it, or of the one that another command started at the same moment. Throws
-// Error with what the daemon wrote before it ended, and its exit status, where none came to listen.
-Answer answer_of_started(const std::string& state_dir, const Ask& ask);
+// The answer of the daemon that listens, where none does of one that is started for it, or of the one that another
+// command started at the same moment. `ask` is called again where it found no daemon or one that was about to end, so
+// what it asks must be the same however often it is asked (new_submission_token()). Throws Error with what the daemon
+// wrote before it ended, and its exit status, where none came to listen.
+Answer answer_or_start(const std::string& state_dir, const Ask& ask);
 
 }  // namespace esper

@@ -9,17 +9,16 @@
 namespace esper {
 namespace {
 
-constexpr auto kHeaderTime = std::chrono::seconds(10);
 constexpr auto kBetweenAttempts = std::chrono::milliseconds(200);
 
-base::Expected<http::EventReader> open_events(const DaemonAddress& address) {
-  return http::EventReader::open(endpoint_of(address), "/v1/events", kHeaderTime);
+base::Expected<http::EventReader> open_events(const DaemonAddress& address, base::Duration timeout) {
+  return http::EventReader::open(endpoint_of(address), "/v1/events", timeout);
 }
 
 }  // namespace
 
 JobEvents::JobEvents(DaemonAddress address) : address_(std::move(address)) {
-  auto opened = open_events(address_);
+  auto opened = open_events(address_, kAnswerTime);
   if (!opened) throw no_answer(address_, {.reason = opened.error()});
   events_ = std::move(*opened);
 }
@@ -47,7 +46,7 @@ JobEvents::Seen JobEvents::next(base::Duration timeout) {
 void JobEvents::reopen() {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (true) {
-    auto opened = open_events(address_);
+    auto opened = open_events(address_, kPatience);
     if (opened) {
       events_ = std::move(*opened);
       return;

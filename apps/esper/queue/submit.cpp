@@ -51,7 +51,7 @@ int submit(SubmitOptions options) {
     throw base::Error(base::ExitCode::kConfig, "--set seed and --repeat seeds exclude each other: give one of them");
   const auto start = options.no_daemon_start ? StartDaemon::kNo : StartDaemon::kIfNeeded;
   options.address.json = options.config.json;
-  const auto answer = ask_daemon(options.address, "POST", "/v1/jobs", base::to_json(submission), start);
+  const auto answer = submit_to_daemon(options.address, "/v1/jobs", base::to_json(submission), start);
   if (options.config.json) {
     print_json(answer);
   } else if (submission.seeds.empty()) {

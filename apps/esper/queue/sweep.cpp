@@ -64,7 +64,7 @@ int submit_sweep(SweepOptions options) {
   submission.runs_dir = absolute_path(run_file.config.runs_dir);
   submission.token = new_submission_token();
   const auto start = options.no_daemon_start ? StartDaemon::kNo : StartDaemon::kIfNeeded;
-  const auto answer = ask_daemon(options.address, "POST", "/v1/sweeps", base::to_json(submission), start);
+  const auto answer = submit_to_daemon(options.address, "/v1/sweeps", base::to_json(submission), start);
   if (options.address.json) {
     print_json(answer);
     return 0;
