@@ -1,14 +1,18 @@
 // What users ask of the daemon.
+#include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
 #include <thread>
 
+#include "base/descriptor.h"
 #include "base/text/json_struct.h"
 #include "daemon_room.h"
 #include "http/client.h"
+#include "http/listening_socket.h"
 #include "jobs/daemon/daemon.h"
 #include "run_record.h"
 #include "support/comes_true.h"
@@ -79,6 +83,29 @@ TEST_CASE("of several submissions at once without a daemon, each is queued, by t
   CHECK(daemon.tell({"jobs"})["jobs"].size() == 4);
 }
 
+TEST_CASE("a submission whose daemon ends before it answers is taken by one that is started for it") {
+  DaemonRoom daemon;
+  daemon.start();
+  daemon.stop();
+  auto listening = esper::http::listen_on_path(esper::jobs::socket_of(daemon.state_dir()));
+  REQUIRE(listening);
+  // As a daemon that is killed: what was connected is closed first, and others can still connect for a moment.
+  std::thread ending([&] {
+    for (int connections = 0; connections < 2; ++connections) {
+      pollfd waiting{listening->number(), POLLIN, 0};
+      ::poll(&waiting, 1, 120'000);
+      const esper::base::Descriptor closed(::accept(listening->number(), nullptr, nullptr));
+    }
+    listening->reset();
+  });
+  const auto config = daemon.room.write("growing.yaml", growing_config());
+  const auto submitted = daemon.ask({"submit", config, "--run-dir", daemon.room.run("one").string(), "--hold"});
+  ending.join();
+  CAPTURE(submitted.err);
+  CHECK(submitted.exit_code == 0);
+  CHECK(daemon.daemon() > 0);
+}
+
 TEST_CASE("without a daemon, --no-daemon-start refuses and leaves none") {
   DaemonRoom daemon;
   const auto config = daemon.room.write("growing.yaml", growing_config());
@@ -123,9 +150,13 @@ TEST_CASE("a job of higher priority makes a lower one save and yield, which goes
   Submitter submit{daemon};
   const Words long_run = {"epochs=60", "device.threads=1"};
   const int low = submit(sets(long_run));
-  REQUIRE(daemon.wait_for_state(low, "running"));
-  std::this_thread::sleep_for(700ms);
+  wait_for_checkpoint_after(daemon.room.run("submitted1"), "");
+  const pid_t trainer = daemon.processes_of(low).trainer;
+  REQUIRE(trainer > 0);
+  ::kill(trainer, SIGSTOP);  // so that it does not end before the other one is there
   const int high = submit(kShort + Words{"--priority", "5"});
+  REQUIRE(daemon.wait_for_state(low, "stopping"));
+  ::kill(trainer, SIGCONT);
   REQUIRE(daemon.wait_for_state(high, "succeeded"));
   REQUIRE(daemon.wait_for_state(low, "succeeded"));
   CHECK(daemon.job(low)["attempts"] == 2);
@@ -231,7 +262,7 @@ TEST_CASE("bad requests are refused with their reason, and the daemon lives") {
   daemon.start();
   const UnixEndpoint endpoint{esper::jobs::socket_of(daemon.state_dir())};
   const auto status = [&](const char* method, const std::string& target, const std::string& body) {
-    const auto response = esper::http::request(endpoint, method, target, body, 10s);
+    const auto response = esper::http::request(endpoint, method, target, body, kPatience);
     REQUIRE(response);
     return response->status;
   };

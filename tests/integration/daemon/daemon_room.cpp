@@ -43,6 +43,7 @@ DaemonRoom::~DaemonRoom() {
 }
 
 void DaemonRoom::start() {
+  REQUIRE(comes_true([&] { return daemon() == 0; }));  // one that was killed may not have ended yet
   base::start_child({.command = Words{binary(), "daemon", "--state-dir", state_dir()} + options_,
                      .files = {},
                      .lifetime = base::ChildLifetime::kOwn});
@@ -55,10 +56,9 @@ void DaemonRoom::stop() const {
 }
 
 pid_t DaemonRoom::daemon() const {
-  while (::waitpid(-1, nullptr, WNOHANG) > 0) {  // one that has ended still answers to its number
-  }
   pid_t process = 0;
   std::ifstream(state_dir() + "/lock") >> process;
+  if (process > 1) ::waitpid(process, nullptr, WNOHANG);  // one that has ended still answers to its number
   return process > 1 && ::kill(process, 0) == 0 ? process : 0;
 }
 
@@ -86,6 +86,9 @@ DaemonRoom::Processes DaemonRoom::processes_of(int id) const {
           lives(found->trainer) ? static_cast<pid_t>(found->trainer.pid) : 0};
 }
 
-bool DaemonRoom::is_alive(int id) const { return !jobs::try_lock(folder_of(state_dir(), id)).is_open(); }
+bool DaemonRoom::is_alive(int id) const {
+  const auto folder = folder_of(state_dir(), id);
+  return std::filesystem::exists(folder.path) && !jobs::try_lock(folder).is_open();  // a job gets it when it begins
+}
 
 }  // namespace esper::test

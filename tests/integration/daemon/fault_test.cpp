@@ -102,7 +102,7 @@ TEST_CASE("a daemon starts although a child of the one that was killed holds the
   if (holder == 0) {
     const char held = try_lock() ? 'y' : 'n';
     if (::write(locked[1], &held, 1) != 1) ::_exit(1);
-    ::usleep(500'000);
+    ::usleep(200'000);
     ::_exit(held == 'y' ? 0 : 1);
   }
   char held = 'n';
@@ -148,7 +148,7 @@ TEST_CASE("a trainer that does not hear is killed after its time, also one whose
 TEST_CASE("after a start of the machine a job begins again, and no process is taken for its own") {
   StubDaemon daemon;
   daemon.start();
-  const StubJob one{"one", 0.3};
+  const StubJob one{"one", 2};
   const int job = daemon.submit(one);
   daemon.wait_for_begin(one);
   REQUIRE(daemon.wait_for_state(job, "running"));
@@ -188,7 +188,7 @@ TEST_CASE("a job whose folder was deleted before it began fails with the reason"
 TEST_CASE("where the folder that daemon and shim share was deleted, the job begins again and the daemon lives") {
   StubDaemon daemon;
   daemon.start();
-  const StubJob one{"one", 0.3};
+  const StubJob one{"one", 2};
   const int job = daemon.submit(one);
   daemon.wait_for_begin(one);
   REQUIRE(daemon.wait_for_state(job, "running"));

@@ -67,7 +67,7 @@ class ShortFiles : public LittleRoom {
 // A job that ends while there is no room, submissions that are refused, and room again.
 void fill_and_empty(StubDaemon& daemon, LittleRoom& disk) {
   daemon.start();
-  const StubJob failing{"failing", 0.7, 3}, waiting{"waiting"};
+  const StubJob failing{"failing", 3, 3}, waiting{"waiting"};
   const int ending = daemon.submit(failing);
   daemon.wait_for_begin(failing);
   REQUIRE(daemon.wait_for_state(ending, "running"));
@@ -120,7 +120,7 @@ TEST_CASE("a daemon that is killed on a full disk finds what ended meanwhile whe
   SmallDisk disk(daemon);
   if (!disk.is_mounted()) SKIP("only root can make a small file system");
   daemon.start();
-  const StubJob failing{"failing", 0.3, 3};
+  const StubJob failing{"failing", 2, 3};
   const int job = daemon.submit(failing);
   daemon.wait_for_begin(failing);
   REQUIRE(daemon.wait_for_state(job, "running"));

@@ -58,12 +58,7 @@ int submit_short(const DaemonRoom& daemon, const Words& words = {}) {
 }
 
 bool wait_for_text(const std::string& path, const std::string& text) {
-  const auto deadline = std::chrono::steady_clock::now() + 60s;
-  while (text_of(path).find(text) == std::string::npos) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(10ms);
-  }
-  return true;
+  return comes_true([&] { return text_of(path).find(text) != std::string::npos; });
 }
 
 // How often the threads of a process gave the processor back of their own accord.
@@ -92,7 +87,7 @@ TEST_CASE("a daemon started on demand has its folder's configuration, and listen
   token.pop_back();
   const auto answer = [&](const std::string& shown) {
     const esper::http::LoopbackEndpoint endpoint{static_cast<std::uint16_t>(port), shown};
-    const auto response = esper::http::request(endpoint, "GET", "/v1/daemon", "", 10s);
+    const auto response = esper::http::request(endpoint, "GET", "/v1/daemon", "", kPatience);
     REQUIRE(response);
     return response->status;
   };
@@ -155,7 +150,7 @@ TEST_CASE("the service manager learns that the daemon is ready, what it does, th
     return std::string(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
   };
   RunningProgram program({binary(), "daemon", "--state-dir", daemon.state_dir()},
-                         {"NOTIFY_SOCKET=" + name, "WATCHDOG_USEC=400000"});
+                         {"NOTIFY_SOCKET=" + name, "WATCHDOG_USEC=4000000"});
   CHECK(next() == "READY=1");
   CHECK(next() == "STATUS=idle");
   CHECK(next() == "WATCHDOG=1");

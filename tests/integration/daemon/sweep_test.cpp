@@ -36,7 +36,7 @@ struct SweepRoom {
   nlohmann::json submit(const std::string& parameters) const { return daemon.tell({"sweep", write(parameters)}); }
   nlohmann::json show() const { return daemon.tell({"sweep", "show", "1"}); }
   bool wait_for_end() const {
-    const auto deadline = std::chrono::steady_clock::now() + 240s;
+    const auto deadline = std::chrono::steady_clock::now() + kLongPatience;
     while (show()["sweep"]["state"] != "ended") {
       if (std::chrono::steady_clock::now() > deadline) return false;
       std::this_thread::sleep_for(50ms);
@@ -109,7 +109,7 @@ TEST_CASE("halving pauses at each rung, and who goes on has the bits of a run st
   std::map<int, int> reached;
   for (const auto& job : room.jobs()) ++reached[job["epochs"].get<int>()];
   CHECK(reached[1] + reached[2] + reached[4] == 6);
-  CHECK(reached[1] >= 2);
+  CHECK(reached[1] >= 1);  // the worst: whoever was among the best when its result came has gone on
   CHECK(reached[2] + reached[4] >= 3);
   CHECK(reached[4] >= 1);
   const auto states = room.jobs_by_state();
@@ -155,7 +155,7 @@ TEST_CASE("a daemon that is killed at any of its writes for a sweep goes on from
     room.daemon.start();
     ::unsetenv("ESPER_FAULTS");
     room.daemon.ask({"sweep", sweep});
-    const auto deadline = std::chrono::steady_clock::now() + 240s;
+    const auto deadline = std::chrono::steady_clock::now() + kLongPatience;
     while (room.daemon.daemon() > 0 && std::chrono::steady_clock::now() < deadline) {
       const auto shown = room.daemon.ask({"sweep", "show", "1"});
       if (shown.exit_code == 0 && json_of(shown)["sweep"]["state"] == "ended") break;
