@@ -40,9 +40,9 @@ struct Jobs {
   }
   // What it prints, on both streams, goes to the file, so that it can be waited for.
   RunningProgram follow_into(const fs::path& file, const std::string& words) const {
-    return RunningProgram({"/bin/bash", "-c",
-                           fmt::format("exec '{}' {} --state-dir '{}' > '{}' 2>&1", binary(), words, daemon.state_dir(),
-                                       file.string())});
+    return RunningProgram(
+        {"/bin/bash", "-c",
+         fmt::format("exec '{}' {} --state-dir '{}' > '{}' 2>&1", binary(), words, daemon.state_dir(), file.string())});
   }
   pid_t trainer_of(int job) const {
     const pid_t trainer = daemon.processes_of(job).trainer;
@@ -52,8 +52,8 @@ struct Jobs {
   bool wait_for_epoch(int number) const { return wait_for_epoch_after("", number); }
   // In a packet after the first one with that text.
   bool wait_for_epoch_after(const std::string& text, int number) const {
-    for (const auto deadline = std::chrono::steady_clock::now() + kPatience; std::chrono::steady_clock::now() < deadline;
-         std::this_thread::sleep_for(20ms)) {
+    for (const auto deadline = std::chrono::steady_clock::now() + kPatience;
+         std::chrono::steady_clock::now() < deadline; std::this_thread::sleep_for(20ms)) {
       if (!fs::exists(run(number) / "telemetry.jsonl")) continue;
       const auto telemetry = contents_of(run(number) / "telemetry.jsonl");
       const auto packet = text.empty() ? 0 : telemetry.find('\n', telemetry.find(text));

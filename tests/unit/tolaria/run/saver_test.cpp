@@ -10,6 +10,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -345,7 +346,7 @@ TEST_CASE("a superseded checkpoint that cannot be deleted is reported, and goes 
     const auto events = it.events("tolaria.checkpoint_not_deleted");
     if (events.empty()) continue;
     reported = true;
-    CHECK(events[0].attributes.at("path") == std::string(kCheckpoints) + "/epoch-0000-step-000000000");
+    CHECK(events[0].attributes.at("path") == std::filesystem::path(kCheckpoints) / "epoch-0000-step-000000000");
     CHECK(events[0].attributes.at("reason").find("epoch-0000-step-000000000") != std::string::npos);
     CHECK(it.saver.is_saved());
     it.run.progress.step = 2;
