@@ -95,9 +95,9 @@ void align_features(const std::vector<std::string>& names, RawSamples& samples, 
 void require_same_target(const RawSamples& train, const RawSamples& samples, const std::filesystem::path& file) {
   const auto &name = samples.target_name, &known = train.target_name;
   if (name.empty() || known.empty() || name == known) return;
-  fail_input(
-      file, "",
-      "the last column, which is the target, is \"" + name + "\"; that of the training data is \"" + known + "\"");
+  fail_input(file, "",
+             "the last column, which is the target, is \"" + name + "\"; that of the training data is \"" + known +
+                 "\"; if they are the same, give them one name in both headers");
 }
 
 }  // namespace esper::data

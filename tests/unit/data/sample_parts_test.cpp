@@ -117,7 +117,7 @@ TEST_CASE("columns of a validation or test file are matched by the names of its 
   CHECK_THAT(
       complaint(config),
       ContainsSubstring("other.csv: the last column, which is the target, is \"kind\"; that of the training data "
-                        "is \"class\""));
+                        "is \"class\"; if they are the same, give them one name in both headers"));
   std::swap(config.validation_path, config.test_path);
   CHECK_THAT(complaint(config), ContainsSubstring("other.csv: the last column, which is the target, is \"kind\""));
 }
