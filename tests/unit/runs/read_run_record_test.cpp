@@ -233,6 +233,15 @@ TEST_CASE("the best epoch of a run without a summary is the one that the run its
     CHECK(record.best.epoch == 3);
     CHECK(record.best.figures.empty());
   }
+  SECTION("an earlier version did not name it: it is the newest checkpoint's") {
+    run.add_packet(
+        packet(3, {metric("tolaria.epochs.total", 3), metric("tolaria.validation.loss", 0.1)}, json::array(), 3));
+    const auto record = read_run_record(run.path);
+    CHECK(record.state == RunState::kInterrupted);
+    CHECK(figure_of(record.last, "loss") == 0.1);
+    CHECK(record.best.epoch == 2);
+    CHECK(figure_of(record.best, "loss") == 1.0);
+  }
   SECTION("the newest epoch was saved, with its seeds settled") {
     run.report_epoch(3, 0.2, 0.8, 3);
     run.add_checkpoint(3, 0.3, 0.7);
