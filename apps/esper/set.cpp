@@ -1,13 +1,10 @@
 // `esper set`: asks a run that trains to go on with other settings from its next epoch on.
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "base/names.h"
-#include "base/parse_number.h"
 #include "base/text/json_fields.h"
 #include "config/facts/early_stop.h"
 #include "config/loading/live_settings.h"
@@ -15,13 +12,10 @@
 #include "esper/front.h"
 #include "esper/run_options.h"
 #include "esper/setting_text.h"
-#include "history/growth/checkpoint_list.h"
 #include "history/live_request.h"
+#include "runs/reached_epoch.h"
 #include "runs/read_run_record.h"
-#include "runs/run_folder_reader.h"
-#include "runs/telemetry_end.h"
 #include "storage/confined_file_system.h"
-#include "storage/folder_lock.h"
 
 namespace esper {
 namespace {
@@ -34,64 +28,13 @@ struct SetOptions {
   bool json = false;
 };
 
-// The lock is not taken, also not for a moment: a run that is resumed then would find it held.
 SettingHolds when_it_holds(const std::string& run) {
-  const runs::FolderReader folder(run);
-  const bool trains = storage::folder_use(folder.descriptor(), run) == storage::FolderUse::kHeld;
-  return trains ? SettingHolds::kFromEndOfEpoch : SettingHolds::kFromResume;
-}
-
-// Of the checkpoint from which the run would go on; null where none can be read, which --resume reports.
-nlohmann::json saved_progress(base::FileSystem& files, const std::string& run) {
-  const std::string folder = run + "/checkpoints";
-  if (files.kind_of(folder) == base::PathKind::kNothing) return {};
-  const auto checkpoints = history::list_checkpoints(files, folder);
-  if (checkpoints.empty()) return {};
-  try {
-    return base::member(history::read_run_json(files, checkpoints.back().path), "progress");
-  } catch (const base::IoError&) {
-    return {};
-  }
+  return runs::is_training(run) ? SettingHolds::kFromEndOfEpoch : SettingHolds::kFromResume;
 }
 
 std::int64_t epochs_without_better(base::FileSystem& files, const std::string& run) {
-  const double count = base::number_at(saved_progress(files, run), "epochs_without_better").value_or(0);
+  const double count = base::number_at(runs::saved_progress(files, run), "epochs_without_better").value_or(0);
   return count > 0 && count < 1e9 ? static_cast<std::int64_t>(count) : 0;
-}
-
-// Nothing where the telemetry has been begun anew just now, or is not written.
-std::optional<std::int64_t> reported_epoch(const std::string& run) {
-  try {
-    runs::OpenFiles files;
-    files.push_back(runs::FolderReader(run).open("telemetry.jsonl"));
-    return runs::read_reached_epoch(files);
-  } catch (const base::IoError&) {
-    return std::nullopt;
-  }
-}
-
-// In which the run is or which it goes on with, counted from 1; where neither telemetry nor a checkpoint says it, 0.
-std::int64_t reached_epoch(base::FileSystem& files, const std::string& run) {
-  if (when_it_holds(run) == SettingHolds::kFromEndOfEpoch) {
-    if (const auto reported = reported_epoch(run)) return *reported;
-  }
-  const auto progress = saved_progress(files, run);
-  const bool is_within = base::number_at<std::int64_t>(progress, "batch").value_or(0) > 0;
-  return std::int64_t{base::number_at<std::uint32_t>(progress, "epoch").value_or(0)} + (is_within ? 1 : 0);
-}
-
-// Fewer epochs than it has, among which are those that it has begun.
-void refuse_begun_epochs(base::FileSystem& files, const std::string& run,
-                         const std::vector<history::FieldChange>& changes) {
-  const auto change = std::ranges::find(changes, "epochs", &history::FieldChange::field);
-  if (change == changes.end()) return;
-  const auto before = base::parse_number<std::int64_t>(change->before).value_or(0);
-  const auto asked = base::parse_number<std::int64_t>(change->after).value_or(0);
-  const auto reached = reached_epoch(files, run);
-  if (asked >= before || asked > reached) return;
-  throw base::Error(
-      base::ExitCode::kConfig,
-      fmt::format("epochs: must be more than {}, the epoch that {} has reached, but is {}", reached, run, asked));
 }
 
 std::string way_out(base::FileSystem& files, const std::string& run, const config::RunConfig& settings) {
@@ -148,7 +91,7 @@ int set(const SetOptions& options) {
   storage::ConfinedFileSystem files(options.run, storage::Owner::kAnyone);
   const auto changes = history::changes_to_request(files, options.run, own, options.assignments);
   if (!changes.empty()) refuse_if_ended(files, options, own);
-  refuse_begun_epochs(files, options.run, changes);
+  runs::refuse_begun_epochs(files, options.run, changes);
   const auto request =
       changes.empty() ? "" : history::publish_request(files, options.run, history::settings_of(changes)).path;
   print_changes(options, request, changes, when_it_holds(options.run));

@@ -14,6 +14,7 @@
 #include "jobs/api/submission_check.h"
 #include "jobs/job/job_states.h"
 #include "jobs/job/run_folder.h"
+#include "runs/reached_epoch.h"
 #include "storage/confined_file_system.h"
 
 namespace esper::jobs {
@@ -99,6 +100,7 @@ Response EditRoutes::set_in_run(const Job& job, const std::vector<std::string>& 
         fmt::format("epochs: job {} trains to {} epochs, as its sweep decided; the sweep would not follow a change",
                     job.id, job.epochs));
   }
+  runs::refuse_begun_epochs(files, job.run_dir, changes);
   std::string path;
   if (!changes.empty()) {
     // The line comes first: a full disk or a kill then leaves no change without one.

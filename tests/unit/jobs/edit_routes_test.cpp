@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "run_telemetry.h"
+#include "storage/folder_lock.h"
 #include "storage/real_file_system.h"
 #include "support/queue_routes.h"
 
@@ -307,6 +309,34 @@ TEST_CASE("the epochs that a sweep decided are not changed in the live run, and 
   job.epochs = 0;
   routes.store.save(job);
   CHECK(routes.ask("POST", "/v1/jobs/1/set", {{"assignments", {"epochs=9"}}}).status == 200);
+}
+
+TEST_CASE("a job's run takes no fewer epochs than it has reached, by its telemetry or its newest checkpoint") {
+  Routes routes;
+  const std::string run = routes.live_run(), saved = run + "/checkpoints/epoch-0003-step-000000030";
+  std::ofstream(run + "/config.yaml") << "seed: 1\nepochs: 9\ngrowth: {enabled: false}\n";
+  std::filesystem::create_directories(saved);
+  std::ofstream(saved + "/run.json") << R"({"progress": {"epoch": 3, "batch": 2}})";
+  tests::append(run + "/telemetry.jsonl", tests::epoch_line(5, 1));
+  const auto set_epochs = [&](int epochs) {
+    return routes.ask("POST", "/v1/jobs/1/set", {{"assignments", {"epochs=" + std::to_string(epochs)}}});
+  };
+  const auto check_refused = [&](int epochs, int reached) {
+    const auto refused = set_epochs(epochs);
+    CHECK(refused.status == 400);
+    CHECK_THAT(refused.body,
+               ContainsSubstring("epochs: must be more than " + std::to_string(reached) + ", the epoch that " + run +
+                                 " has reached, but is " + std::to_string(epochs)));
+  };
+  {
+    const auto training = storage::try_lock_folder(storage::real_file_system(), run);
+    REQUIRE(training.lock);
+    check_refused(6, 6);
+  }
+  check_refused(4, 4);
+  CHECK(!std::filesystem::exists(run + "/changes/request-0001.json"));
+  CHECK(routes.audited_settings().empty());
+  CHECK(set_epochs(5).status == 200);
 }
 
 TEST_CASE("a change of a live run that cannot be written to the audit log is not made") {
