@@ -5,7 +5,7 @@
 #include "base/parse_number.h"
 #include "base/text/json_fields.h"
 #include "base/text/raw_json.h"
-#include "config/training_config.h"
+#include "history/telemetry/epoch_packet.h"
 #include "history/telemetry/thin_line.h"
 #include "leyline/telemetry/telemetry.h"
 #include "runs/moment.h"
@@ -21,7 +21,6 @@ constexpr std::uint64_t kStartBytes = 4 << 10;
 // Of the end, as far as is needed. Packets have some 10 kB; the largest that is read is the last of these.
 constexpr std::array<std::size_t, 3> kEndBytes{16 << 10, 256 << 10, 4 << 20};
 constexpr std::size_t kHeadBytes = 1024;  // of a packet, in which its time stands
-constexpr std::string_view kValidation = "tolaria.validation.";
 constexpr std::string_view kBestEpoch = "tolaria.validation.best_epoch"_metric.name();
 
 // Empty where there is none, or not in the form that packets have.
@@ -89,16 +88,6 @@ std::optional<RecordedEnd> end_in(std::string_view line) {
   return std::nullopt;
 }
 
-bool is_figure(std::string_view metric) {
-  return metric.starts_with(kValidation) && base::from_name<config::Metric>(metric.substr(kValidation.size()));
-}
-
-template <class Number>
-std::optional<Number> epoch_of(const json& packet) {
-  const std::string epoch = text_at(base::member(base::member(packet, "system_health"), "indicators"), "epoch");
-  return base::parse_number<Number>(epoch);
-}
-
 bool has_epoch(std::string_view line) {
   return line.find("tolaria.epochs.total"_metric.name()) != std::string_view::npos;
 }
@@ -112,16 +101,19 @@ std::optional<ReportedEpoch> epoch_in(std::string_view line) {
   if (!has_epoch(line)) return std::nullopt;
   const std::string whole(line);
   std::string thin;
-  const auto is_wanted = [](std::string_view metric) { return metric == kBestEpoch || is_figure(metric); };
+  const auto is_wanted = [](std::string_view metric) {
+    return metric == kBestEpoch || !history::validation_figure(metric).empty();
+  };
   const json packet = parse_line(history::thin_line(whole, is_wanted, thin) ? thin : whole);
-  ReportedEpoch found{{epoch_of<std::int64_t>(packet), {}}, {}};
+  ReportedEpoch found{{history::epoch_of(packet), {}}, {}};
   if (!found.validation.epoch) return std::nullopt;
   const json& metrics = base::member(packet, "metrics");
   if (!metrics.is_array()) return std::nullopt;
   for (const json& metric : metrics) {
     const std::string name = text_at(metric, "name");
     const auto value = base::number_at(metric, "value");
-    if (is_figure(name) && value) found.validation.figures[name.substr(kValidation.size())] = *value;
+    const auto figure = history::validation_figure(name);
+    if (!figure.empty() && value) found.validation.figures[std::string(figure)] = *value;
     if (name == kBestEpoch) found.best_epoch = base::number_at<std::int64_t>(metric, "value");
   }
   return found;
@@ -210,7 +202,7 @@ std::optional<std::int64_t> read_reached_epoch(const OpenFiles& files) {
     for (std::string_view line = lines.next(); !line.empty(); line = lines.next()) {
       if (is_of_sinks(line)) continue;
       const json packet = parse_line(line);
-      const auto epoch = epoch_of<std::uint32_t>(packet);
+      const auto epoch = history::epoch_of(packet);
       if (!epoch) continue;
       const bool has_ended = has_epoch(line) || text_at(packet, "source_subsystem") == "kasmina";
       return std::int64_t{*epoch} + (has_ended ? 1 : 0);

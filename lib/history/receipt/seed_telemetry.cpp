@@ -8,6 +8,7 @@
 
 #include "base/parse_number.h"
 #include "base/text/json_fields.h"
+#include "history/telemetry/epoch_packet.h"
 #include "history/telemetry/jsonl_reader.h"
 #include "leyline/telemetry/telemetry.h"
 #include "nissa/telemetry_files.h"
@@ -77,8 +78,7 @@ class Reader {
       if (name == "tolaria.growth_swapped"_event.name()) take_swap(member(event, "attributes"));
       if (name == "tolaria.counterfactual_limited"_event.name()) take_limit(member(event, "attributes"));
     }
-    const auto epoch =
-        base::parse_number<std::uint32_t>(text_at(member(member(packet, "system_health"), "indicators"), "epoch"));
+    const auto epoch = epoch_of(packet);
     if (!epoch) return;
     for (const auto& metric : member(packet, "metrics")) take_metric(metric, *epoch);
   }

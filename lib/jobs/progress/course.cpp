@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "base/parse_number.h"
 #include "base/text/json_fields.h"
 #include "base/text/printable.h"
-#include "config/training_config.h"
+#include "history/telemetry/epoch_packet.h"
 #include "history/telemetry/thin_line.h"
 #include "leyline/seed.h"
 #include "leyline/telemetry/telemetry.h"
@@ -20,7 +19,6 @@ using base::text_at;
 using nlohmann::json;
 using namespace leyline::literals;
 
-constexpr std::string_view kValidation = "tolaria.validation.";
 constexpr std::string_view kTrainingLoss = "tolaria.training.loss"_metric.name();
 constexpr std::string_view kEpochs = "tolaria.epochs.total"_metric.name();
 constexpr std::string_view kStage = "kasmina.seed.stage"_metric.name();
@@ -28,12 +26,9 @@ constexpr std::string_view kAlpha = "kasmina.seed.alpha"_metric.name();
 constexpr std::size_t kMostThinBytes = 256 << 10;  // of a packet with the metrics below alone
 constexpr std::size_t kMostTextCharacters = 100;
 
-bool is_validation(std::string_view metric) {
-  return metric.starts_with(kValidation) && base::from_name<config::Metric>(metric.substr(kValidation.size()));
-}
-
 bool is_shown(std::string_view metric) {
-  return metric == kTrainingLoss || metric == kEpochs || metric == kStage || metric == kAlpha || is_validation(metric);
+  return metric == kTrainingLoss || metric == kEpochs || metric == kStage || metric == kAlpha ||
+         !history::validation_figure(metric).empty();
 }
 
 std::string shown_text(const json& object, const std::string& name) {
@@ -49,12 +44,6 @@ json packet_in(std::string_view line) {
   return packet ? *std::move(packet) : json();
 }
 
-std::optional<std::int64_t> epoch_of(const json& packet) {
-  const std::string text = text_at(member(member(packet, "system_health"), "indicators"), "epoch");
-  const auto number = base::parse_number<std::int64_t>(text);
-  return number && *number >= 0 ? number : std::nullopt;
-}
-
 SeedProgress seed_of(const json& metric) {
   const json& labels = member(metric, "attributes");
   const auto stage = base::from_name<leyline::Stage>(text_at(labels, "stage"));
@@ -68,7 +57,7 @@ SeedProgress seed_of(const json& metric) {
 
 void Course::take(std::string_view line) {
   const json packet = packet_in(line);
-  const auto number = epoch_of(packet);
+  const auto number = history::epoch_of(packet);
   const json& metrics = member(packet, "metrics");
   if (!number || !metrics.is_array()) return;
   Epoch epoch{.number = *number};
@@ -79,7 +68,8 @@ void Course::take(std::string_view line) {
     const auto value = number_at(metric, "value");
     if (name == kEpochs) is_epoch = true;
     if (name == kTrainingLoss) epoch.training_loss = value;
-    if (is_validation(name) && value) epoch.validation[name.substr(kValidation.size())] = *value;
+    const auto figure = history::validation_figure(name);
+    if (!figure.empty() && value) epoch.validation[std::string(figure)] = *value;
     if (name == kStage) seed = seed_of(metric);
     if (name == kAlpha) seed.alpha = value;
   }
