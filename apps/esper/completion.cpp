@@ -21,19 +21,25 @@ struct Spot {
   std::string name() const { return base::joined(path, " "); }
 };
 
+// Neither help nor completion lists what is in a group without a name.
+std::vector<const CLI::App*> listed_commands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
+}
+
 void collect(const CLI::App& app, std::vector<std::string> path, std::vector<Spot>& spots) {
   path.push_back(app.get_name());
   Spot spot{path, {}, {}, false};
-  for (const CLI::App* command : app.get_subcommands({})) {
+  for (const CLI::App* command : listed_commands(app)) {
     spot.commands.push_back({command->get_name(), command->get_description()});
   }
   for (const CLI::Option* option : app.get_options()) {
     spot.takes_jobs |= option->get_positional() && option->get_type_name() == "JOB";
+    if (option->get_group().empty()) continue;
     for (const std::string& name : option->get_lnames())
       spot.options.push_back({"--" + name, option->get_description()});
   }
   spots.push_back(spot);
-  for (const CLI::App* command : app.get_subcommands({})) collect(*command, path, spots);
+  for (const CLI::App* command : listed_commands(app)) collect(*command, path, spots);
 }
 
 std::string listed(const std::vector<Word>& words) { return base::joined(words, " ", &Word::text); }

@@ -360,6 +360,8 @@ TEST_CASE("the bash completion offers what fits") {
   CHECK(offered("esper set RUN --j", 3) == "--json\n");
   CHECK(offered("esper train --r", 2) == "--run-dir --resume\n");
   CHECK(offered("esper train --config x --dry", 4) == "--dry-run\n");
+  CHECK(offered("esper policy s", 2) == "swap show\n");  // serve is hidden, as is jobs --ids
+  CHECK(offered("esper jobs --i", 2) == "\n");
 }
 
 TEST_CASE("completions for the other shells name every command") {
