@@ -63,8 +63,8 @@ void check_other_place(const MeasuredPart& part, const std::string& other, const
                    part.path, purpose, part.fraction, part.purpose)});
 }
 
-// Data that would train and measure. In folders that may hold several parts training alone tells which of them a path
-// means; equal texts of test_path are a mistake of the run file already.
+// Data that would train and measure. In folders that may hold several parts only training determines which of them a
+// path means; equal texts of test_path are a mistake of the run file already.
 void check_other_places(config::LoadedConfig& loaded) {
   using config::DataKind;
   const config::DataConfig& data = loaded.config.data;

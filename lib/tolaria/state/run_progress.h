@@ -89,7 +89,7 @@ bool record_epoch(RunProgress& progress, const step::StepMetrics& metrics, const
                   const Goals& goals);
 
 // After the end of the epoch that was recorded last. validated, left: ids of the active seeds of the network that was
-// validated, and of the one that the epoch's end left. Patience begins anew with the next epoch where a seed is gone
+// validated, and of the one that the epoch's end left. Patience starts again with the next epoch where a seed is gone
 // that had a part in its figures: the present network may never come to them.
 void follow_seeds(RunProgress& progress, const std::vector<std::string>& validated,
                   const std::vector<std::string>& left);

@@ -52,7 +52,7 @@ TEST_CASE("gauges may fall; a name, a unit or a label that the table does not ha
   CHECK(kinds.take(packet_of(leyline::metric("tolaria.mode.conservative"_metric, 2))) != "");
 }
 
-TEST_CASE("an attribute that the table does not have for its event is told") {
+TEST_CASE("an attribute that the table does not have for its event is reported") {
   test::KindCheck kinds;
   leyline::TelemetryPacket packet;
   packet.events.push_back(leyline::event("tolaria.early_stop"_event, leyline::Level::kInfo, {{"epoch", "3"}}));

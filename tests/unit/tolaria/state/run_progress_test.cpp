@@ -205,7 +205,7 @@ TEST_CASE("patience runs out by epochs that gain less than the least gain, thoug
   CHECK(progress.patience->loss == 0.85);
 }
 
-TEST_CASE("patience begins anew where a seed is gone that had a part in its figures, and not where another one is") {
+TEST_CASE("patience starts again where a seed is gone that had a part in its figures, and not where another one is") {
   RunProgress progress;
   const step::StepMetrics metrics;
   const std::vector<std::string> none, fossil{"seed-0001"}, both{"seed-0001", "seed-0002"};
