@@ -65,7 +65,7 @@ stub ninja <<<'[[ " $* " != *" query "* ]] || [[ $* == *" unit_storage" ]]'
 cp "$work/scripts/bootstrap" "$STUBS/bootstrap"
 echo '#!/bin/bash' >"$work/scripts/bootstrap"
 stub ctest <<<'echo "tested $*"'
-ends 2 "perf_drill is no test program of the address build" "$work/scripts/sanitize" address unit_storage perf_drill
+ends 2 "perf_drill is not a test program of the address build" "$work/scripts/sanitize" address unit_storage perf_drill
 ends 0 "tested" "$work/scripts/sanitize" address unit_storage
 
 # The tests need the private environment, and a Python with its torch.
