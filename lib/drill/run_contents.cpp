@@ -130,6 +130,9 @@ RunContents read_contents(const std::string& run) {
   if (!state.is_object()) throw Error(ExitCode::kCheckpoint, checkpoints.back().path + "/run.json is not JSON");
   contents.cursor = state.value("progress", json::object());
   contents.cursor.erase("wall_s");
+  if (const auto control = contents.cursor.find("control"); control != contents.cursor.end()) {
+    control->erase("took_ms");
+  }
   contents.topology = state.value("topology", json());
   contents.controller = state.value("controller", json());
   contents.outcome = read_summary(run);

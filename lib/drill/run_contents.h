@@ -24,7 +24,7 @@ std::string first_difference(const std::vector<std::string>& reference, const st
 struct RunContents {
   std::string checkpoint;  // the name of the newest
   std::string tensors;     // the path of its tensors
-  nlohmann::json cursor;   // the progress that it keeps, without wall time
+  nlohmann::json cursor;   // the progress that it keeps, without measured times
   nlohmann::json topology, controller;
   nlohmann::json outcome;  // of summary.json: what was trained, and what came out
   std::map<std::uint32_t, EpochReports> epochs;

@@ -106,6 +106,20 @@ TEST_CASE("a policy in a process of its own is resumed with the run") {
   CHECK(certificate["kills"] == 3);
 }
 
+TEST_CASE("a killed run with controls is equal, although they took another time") {
+  const RunRoom room;
+  const auto finished = verify(room,
+                               {"--kills", "2", "--json", "--keep", "--set", "epochs=40", "step.lane=replay",
+                                "growth.gates.evidence=control", "growth.control.budget=1"},
+                               {"TMPDIR=" + room.path.string()});
+  INFO(finished.out << finished.err);
+  REQUIRE(finished.exit_code == 0);
+  const json certificate = json_of(finished);
+  CHECK(certificate["equal"] == true);
+  const std::filesystem::path runs = certificate["runs_kept_in"].get<std::string>();
+  CHECK_FALSE(events_of(runs / "reference" / "run", "tolaria.control_measured").empty());
+}
+
 TEST_CASE("a run that is another one after a kill is found out, and kept") {
   const RunRoom room;
   // In each process its second step goes wrong: a killed run passes over other steps than the reference, wherever it
