@@ -177,4 +177,19 @@ std::optional<int> await_child(pid_t child, Duration timeout) {
   }
 }
 
+bool ends_within(pid_t child, Duration timeout) {
+  const Clock clock;
+  const auto deadline = clock.now() + timeout;
+  const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  for (bool has_ended = false;;) {
+    siginfo_t end{};
+    const int seen = ::waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOHANG | WNOWAIT);
+    if (seen == 0 && end.si_pid == child) return true;
+    const auto left_ms = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.now()).count();
+    if ((seen < 0 && errno != EINTR) || left_ms <= 0) return false;
+    if (has_ended) clock.sleep(kPause);  // as above
+    has_ended = sleep_until_end(handle, left_ms);
+  }
+}
+
 }  // namespace esper::base

@@ -41,4 +41,8 @@ pid_t start_child(const ChildPlan& plan);
 // waited for before.
 std::optional<int> await_child(pid_t child, Duration timeout);
 
+// Whether the child has ended by itself within `timeout`, at once when it has. It is not waited for: its end is still
+// to be taken with await_child() or end_group().
+bool ends_within(pid_t child, Duration timeout);
+
 }  // namespace esper::base

@@ -45,8 +45,9 @@ ControllerProcess::ControllerProcess(const std::vector<std::string>& command, co
 ControllerProcess::ControllerProcess(const std::vector<std::string>& command, const crypto::MacKey& key)
     : ControllerProcess(command, key, base::Descriptor()) {}
 
-std::string ControllerProcess::end() {
+std::string ControllerProcess::end(base::Duration grace) {
   if (child_ < 0) return "";
+  if (grace > base::Duration(0)) base::ends_within(child_, grace);
   const auto how = base::end_group(child_, kLongestControllerEnd);
   child_ = -1;
   channel_.close();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/quantity.h"
 #include "base/text/line_channel.h"
 #include "crypto/mac.h"
 
@@ -25,8 +26,9 @@ class ControllerProcess {
 
   base::LineChannel& channel() { return channel_; }
   pid_t process() const { return child_; }
-  // Kills it with its group, and waits for it, five seconds at most. How it ended: "signal 9".
-  std::string end();
+  // Kills it with its group, at once when it ends by itself or else after `grace`, and waits for it, five seconds at
+  // most. How it ended: "signal 9", "exit status 1".
+  std::string end(base::Duration grace = {});
 
  private:
   ControllerProcess(const std::vector<std::string>& command, const crypto::MacKey& key, base::Descriptor theirs);

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -19,6 +21,9 @@ using leyline::Observation;
 using namespace leyline::literals;
 
 namespace {
+
+// Python closes the channel a while before its process has ended.
+constexpr Duration kOwnEnd = std::chrono::milliseconds(500);
 
 Decision decision_from(ControllerReply reply, const Observation& observation) {
   auto& answer = reply.answer;
@@ -64,8 +69,8 @@ void ProcessController::start_again(Duration until) {
   if (clock_.now() >= until) throw std::runtime_error("its process was started again, and was ready too late");
 }
 
-void ProcessController::lose(const std::string& reason) {
-  const auto how = process_ ? process_->end() : "";
+void ProcessController::lose(const std::string& reason, Duration grace) {
+  const auto how = process_ ? process_->end(grace) : "";
   process_.reset();
   record_loss(backoff_, clock_.now());
   throw std::runtime_error(how.empty() ? reason : fmt::format("{}; its process: {}", reason, how));
@@ -82,7 +87,9 @@ ControllerReply ProcessController::ask(const std::string& text, std::uint64_t nu
     // One that has ended may have answered before.
     const auto read = channel.read_line(line, until - clock_.now());
     if (read == LineChannel::Read::kTimeout) lose("it does not answer in time");
-    if (read != LineChannel::Read::kLine) lose("it has ended, or sends a line without an end");
+    if (read != LineChannel::Read::kLine) {
+      lose("it has ended, or sends a line without an end", std::min(kOwnEnd, (until - clock_.now()) / 2));
+    }
     auto taken = reader_.take(line, number);
     if (!taken) lose(taken.error());
     if (*taken) return **std::move(taken);

@@ -54,7 +54,8 @@ class ProcessController final : public leyline::Controller {
   ControllerReply ask_question(const leyline::Observation* observation, const nlohmann::json& state,
                                base::Duration until);
   void check_state(const nlohmann::json& state);
-  [[noreturn]] void lose(const std::string& reason);
+  // grace: in which it may end by itself, so that the reason has its own exit status.
+  [[noreturn]] void lose(const std::string& reason, base::Duration grace = {});
   void publish_metrics();
 
   const ProcessSettings settings_;

@@ -232,6 +232,14 @@ TEST_CASE("a child ends with the thread that started it") {
   CHECK(WTERMSIG(*status) == SIGKILL);
 }
 
+TEST_CASE("whether a child ends by itself is seen without taking its end") {
+  const Shell ended("exit 3"), idle("exec sleep 600");
+  CHECK(ends_within(ended.child, kPatience));
+  CHECK(end_group(ended.child, kPatience) == "exit status 3");
+  CHECK_FALSE(ends_within(ended.child, kPatience));  // its end was taken
+  CHECK_FALSE(ends_within(idle.child, std::chrono::milliseconds(20)));
+}
+
 TEST_CASE("with a child ends all that it has started") {
   Shell shell("sleep 600 & echo $!; wait");
   const auto grandchild = static_cast<pid_t>(std::stol(shell.line()));

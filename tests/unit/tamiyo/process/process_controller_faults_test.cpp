@@ -73,6 +73,11 @@ TEST_CASE("a process that says too little, too much or does not listen is ended 
   CHECK_THAT(failure_of(controller), ContainsSubstring("it does not read its question"));
 }
 
+TEST_CASE("a process that closes its channel as it ends is reported with its own exit status") {
+  CHECK_THAT(failure_of(going_wrong("    run.lines.close(); run.socket.close(); time.sleep(0.02); os._exit(3)")),
+             ContainsSubstring("its process: exit status 3"));
+}
+
 TEST_CASE("a killed process is noticed at the next question, leaves nothing behind, and the next one knows its state") {
   const test::TemporaryFolder folder;
   const std::string file = folder / "id";
