@@ -42,7 +42,9 @@ class ConfigurationCheck {
     config::check_for_training(loaded);
     for (const Problem& problem : loaded.problems) add(problem, configuration, assignments);
     for (const Problem& warning : loaded.warnings) warn(warning, configuration, assignments);
-    if (loaded.problems.empty()) check_figures(loaded.config, assignments);
+    if (!loaded.problems.empty()) return;
+    check_figures(loaded.config, assignments);
+    warn_of_growth(loaded.config);
   }
 
  private:
@@ -62,6 +64,16 @@ class ConfigurationCheck {
               "training.schedule.total_steps or another schedule, or method: random"},
              assignments);
     }
+  }
+
+  void warn_of_growth(const config::RunConfig& config) {
+    const bool grows = config.growth.enabled && config.policy.deciding() != config::PolicyKind::kNone;
+    if (sweep_.settings.method != Method::kHalving || !grows) return;
+    const std::string text =
+        "a run that grows ends at each rung: nothing germinates there, and its unfinished seeds become part of the host "
+        "or are removed, so a run of the best configuration without rungs grows otherwise and may end with another "
+        "figure; method: random trains each configuration in one go";
+    if (warned_.insert({"method", text}).second) out_.warnings.push_back({places_.method, "method", text});
   }
 
   void add(const Problem& problem, const Configuration& configuration, const std::vector<std::string>& assignments) {

@@ -40,6 +40,22 @@ TEST_CASE("with halving the best run file has the epochs of the last rung") {
   CHECK(config::read_run_config_text(best_run_file(loaded.sweep, 0), "best.yaml").config.epochs == 12);
 }
 
+TEST_CASE("halving with runs that grow is a warning, once: a run in one go is another one") {
+  const auto warnings_of = [](const std::string& run, const std::string& method) {
+    const auto loaded = read_sweep_text("config: ../run/" + run + "\nmethod: " + method +
+                                            "\nsamples: 4\nparameters: {training.optimizer.lr: {min: 0.1, max: 0.2}}\n" +
+                                            (method == "halving" ? "halving: {max_epochs: 3}\n" : ""),
+                                        kFile);
+    CHECK(loaded.problems.empty());
+    return loaded.warnings;
+  };
+  const auto warnings = warnings_of("digits.yaml", "halving");
+  REQUIRE(warnings.size() == 1);
+  CHECK(to_string(warnings[0]).starts_with(kFile + ":2:9: method: a run that grows ends at each rung: "));
+  CHECK(warnings_of("digits.yaml", "random").empty());
+  CHECK(warnings_of("digits_static.yaml", "halving").empty());
+}
+
 TEST_CASE("problems of configurations stop at twenty, each once") {
   std::string slots;
   for (int i = 10; i < 40; ++i) slots += "    - [r" + std::to_string(i) + "c0]\n";

@@ -96,7 +96,8 @@ TEST_CASE("more samples than there are configurations: all are taken, with a war
 }
 
 TEST_CASE("too few samples for the last rung are a warning") {
-  const std::string rest = "method: halving\nparameters: {training.optimizer.lr: {min: 0.01, max: 0.1}}\n";
+  const std::string rest =
+      "method: halving\nparameters: {training.optimizer.lr: {min: 0.01, max: 0.1}, growth.enabled: [false]}\n";
   CHECK(read(rest + "samples: 27\nhalving: {max_epochs: 27}\n").warnings.empty());
   const auto loaded = read(rest + "samples: 26\nhalving: {max_epochs: 27}\n");
   REQUIRE(loaded.problems.empty());
