@@ -114,7 +114,8 @@ tolaria::AveragedModel averaged_model(TrainingSetup& setup, const SavedRun& save
                 saved.path +
                     " holds no batch norm statistics of the averaged model, like checkpoints saved by a run that a "
                     "signal or an error ended, or by an earlier version: choose another with --checkpoint, or continue "
-                    "the run (esper train --resume)");
+                    "the run (esper train --resume); if the run is over, move this checkpoint away before, so that "
+                    "the steps after the one before it are trained again");
   }
   const auto train = open_loader(setup, setup.data.train, data::Order::kShuffled);
   return {*setup.model, *train, setup.config, setup.device};
