@@ -169,7 +169,10 @@ RunOutcome EpochLoop::run_to_the_end() {
   if (const auto outcome = safety_.halted()) return *outcome;
   run_.policy.ask_again();  // what the checkpoint holds
   const RunProgress& progress = run_.progress;
-  const auto is_over = [&] { return is_last_epoch_over(config(), progress) || should_stop_early(config(), progress); };
+  // Where patience was lowered meanwhile the next epoch may end the run: seeds are settled at an epoch's end.
+  const auto is_over = [&] {
+    return is_last_epoch_over(config(), progress) || (should_stop_early(config(), progress) && !growth_.may_settle());
+  };
   for (follow_changes(run_); !is_over(); follow_changes(run_)) {
     if (const auto outcome = run_epoch()) return *outcome;
   }

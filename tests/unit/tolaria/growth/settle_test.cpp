@@ -174,6 +174,21 @@ TEST_CASE("a run that stops early says so to the policy, and settles what grows"
   CHECK(it.events("tolaria.seed_settled").size() == 1);
 }
 
+TEST_CASE("a run whose patience is lowered while a seed grows trains one epoch more, which settles it") {
+  auto config = unfinished(100);
+  config.training.early_stop_min_delta = 100;
+  SmallRun left(config, germinate_after_two);
+  left.run.at_the_end = tolaria::AtTheEnd::kLeave;
+  REQUIRE(left.go().kind == Kind::kDone);
+  config.epochs = 20;
+  config.training.early_stop_epochs = 2;
+  SettlingRun it(config, germinate_after_two, checkpoints_of(left).back());
+  CHECK(it.go().kind == Kind::kEarlyStopped);
+  CHECK(it.progress.epoch == 6);
+  CHECK(kasmina::export_seed_states(it.model->network.state()).empty());
+  CHECK(it.events("tolaria.seed_settled").size() == 1);
+}
+
 TEST_CASE("a run resumed at any epoch settles alike, and one that was settled stays as it is") {
   SettlingRun whole(unfinished(-100), germinate_after_two);
   REQUIRE(whole.go().kind == Kind::kDone);
