@@ -23,6 +23,7 @@
 #include "step/ema.h"
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
+#include "tolaria/growth/settle.h"
 #include "tolaria/report/run_report.h"
 #include "tolaria/run/outbox.h"
 #include "tolaria/run/resume.h"
@@ -42,9 +43,10 @@ void begin_anew(TrainingSetup& setup) {
 }
 
 // A fork without seeds is another network than its parent: it has no figures to end with before it trained.
-void check_epochs_left(const OpenRun& open, const RunConfig& own, const history::SettingChanges& accepted,
+void check_epochs_left(const OpenRun& open, const TrainingSetup& setup, const history::SettingChanges& accepted,
                        const tolaria::RunProgress& progress) {
   const std::string& path = open.folder.path;
+  const RunConfig& own = setup.config;
   const auto settings = history::settings_at(own, accepted, progress.epoch + 1);
   const auto epochs = static_cast<std::uint32_t>(settings.epochs);
   if (progress.epoch < epochs) return;
@@ -54,7 +56,12 @@ void check_epochs_left(const OpenRun& open, const RunConfig& own, const history:
     throw base::Error(base::ExitCode::kConfig,
                       text + "; this fork has not been trained yet; to measure it as it is: esper evaluate " + path);
   }
-  if (progress.epoch > epochs) nissa::log::warning(text);
+  const bool is_unfinished = tolaria::has_unfinished_seeds(setup.model->network);
+  if (is_unfinished) {
+    nissa::log::warning(text + "; its unfinished seeds stay as they are, since only the end of an epoch settles them");
+  } else if (progress.epoch > epochs) {
+    nissa::log::warning(text);
+  }
 }
 
 bool holds(FileSystem& files, const std::string& path, const std::string& text) {
@@ -119,7 +126,7 @@ tolaria::ResumePoint resume(const OpenRun& open, TrainingSetup& setup, const Run
     begin_anew(setup);
   }
   keep_normaliser(setup, from);
-  check_epochs_left(open, setup.config, changes, from.progress);
+  check_epochs_left(open, setup, changes, from.progress);
   if (!from.unchecked.empty()) nissa::log::warning(from.unchecked);
   keep_config(open, config);
   return from;
