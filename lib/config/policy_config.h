@@ -38,9 +38,11 @@ struct EnsembleMember {
   static base::Expected<EnsembleMember> parse(std::string_view text) {
     const auto kind = base::from_name<PolicyKind>(text);
     if (kind && *kind != PolicyKind::kEnsemble) return EnsembleMember{*kind};
-    return base::failure("\"" + std::string(text) +
-                         "\" is not a policy that an ensemble can ask; those are the other kinds (" +
-                         base::all_names<PolicyKind>() + ")");
+    std::string kinds;
+    for (const auto& [known, name] : names(PolicyKind{})) {
+      if (known != PolicyKind::kEnsemble) kinds += (kinds.empty() ? "" : ", ") + std::string(name);
+    }
+    return base::failure("\"" + std::string(text) + "\" is not a policy that an ensemble can ask; those are " + kinds);
   }
 };
 
