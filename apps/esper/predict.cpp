@@ -21,16 +21,20 @@ struct PredictOptions {
   bool json = false;
 };
 
-void check_out(const std::string& file) {
-  std::error_code ignored;
-  if (!std::filesystem::is_directory(file, ignored)) return;
-  throw base::Error(base::ExitCode::kConfig, "--out " + base::in_quotes(file) + " is a folder; name a file in it");
+void check_out(const PredictRequest& request) {
+  refuse_other_than_file(request.file, "name a file; without --out lines go to standard output");
+  for (const auto& input : request.inputs) {
+    std::error_code ignored;
+    if (!std::filesystem::equivalent(input, request.file, ignored)) continue;
+    throw base::Error(base::ExitCode::kConfig,
+                      "--out " + base::in_quotes(request.file) + " is one of the inputs; name another file");
+  }
 }
 
 int predict(PredictOptions options) {
   PredictRequest& request = options.request;
   if (std::isnan(request.temperature)) throw base::Error(base::ExitCode::kConfig, "--temperature nan: give a number");
-  check_out(request.file);
+  check_out(request);
   if (!options.format.empty()) request.format = base::from_name<PredictionFormat>(options.format);
   if (options.json) request.format = PredictionFormat::kJsonl;
   request.config = load_run_for_computing(request.run_dir, options.assignments);

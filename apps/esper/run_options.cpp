@@ -62,6 +62,16 @@ std::string refuse_empty(const std::string& value) {
   return value.empty() ? "is empty; give a value, or omit the option" : "";
 }
 
+void refuse_other_than_file(const std::string& out, const std::string& otherwise) {
+  std::error_code ignored;
+  const auto found = std::filesystem::symlink_status(out, ignored);
+  if (!std::filesystem::exists(found) || std::filesystem::is_regular_file(found)) return;
+  const bool is_folder = std::filesystem::is_directory(out, ignored);
+  throw base::Error(base::ExitCode::kConfig,
+                    fmt::format("--out {} is {}; {}", base::in_quotes(out),
+                                is_folder ? "a folder" : "not a regular file, and would be replaced", otherwise));
+}
+
 void add_set_option(CLI::App& command, std::vector<std::string>& assignments) {
   command
       .add_option("--set", assignments,

@@ -28,6 +28,9 @@ std::string refuse_empty(const std::string& value);
 // For CLI::Option::check(): a whole number in decimal digits. `shown`: what the help says of it.
 CLI::Validator whole_number(std::int64_t least, std::int64_t most = std::numeric_limits<std::int64_t>::max(),
                             const std::string& shown = "");
+// --out FILE of a command that puts its result in the file's place: throws Error{kConfig} where a folder, a link, a
+// device or a pipe is there. `otherwise` is what to do instead.
+void refuse_other_than_file(const std::string& out, const std::string& otherwise);
 void add_set_option(CLI::App& command, std::vector<std::string>& assignments);
 // Of the commands that compile.
 void add_cache_dir_option(CLI::App& command, std::string& cache_dir);

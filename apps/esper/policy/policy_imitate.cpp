@@ -35,10 +35,7 @@ void check_out(const ImitateRequest& request) {
                       fmt::format("--out {} exists already; name another file, or replace it with --replace",
                                   base::in_quotes(request.file)));
   }
-  if (std::filesystem::is_directory(request.file, ignored)) {
-    throw base::Error(base::ExitCode::kConfig,
-                      fmt::format("--out {} is a folder; name a file in it", base::in_quotes(request.file)));
-  }
+  refuse_other_than_file(request.file, "name a file");
 }
 
 void check_teacher(const std::string& teacher) {

@@ -188,6 +188,18 @@ TEST_CASE("a prediction is a line of CSV, in a file that is there whole or not a
   CHECK_FALSE(fs::exists(it.room.path / "none.csv"));
 }
 
+TEST_CASE("a prediction replaces no link and none of its inputs") {
+  const TrainedRun it(kShort + perceptron());
+  const auto link = it.room.path / "link.csv";
+  fs::create_symlink(it.inputs, link);
+  CHECK_THAT(problem_of(it.predict({it.inputs, "--out", link}), 2), ContainsSubstring("is not a regular file"));
+  CHECK(fs::is_symlink(link));
+  CHECK_THAT(problem_of(it.predict({it.inputs, "--out", it.room.path}), 2), ContainsSubstring("is a folder"));
+  const auto before = contents_of(it.inputs);
+  CHECK_THAT(problem_of(it.predict({it.inputs, "--out", it.inputs}), 2), ContainsSubstring("is one of the inputs"));
+  CHECK(contents_of(it.inputs) == before);
+}
+
 TEST_CASE("evaluate measures other data with the run's normaliser, and finds columns by their names") {
   const TrainedRun it(kShort + perceptron());
   const json measured = it.measured(it.test);
