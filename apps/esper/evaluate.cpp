@@ -64,7 +64,8 @@ void add_evaluate(Front& front) {
   EvaluateRequest& request = options->request;
   command->add_option("run", request.run_dir, "Run folder")->required()->type_name("RUN");
   command->add_option("--checkpoint", request.checkpoint, "Checkpoint name, or best; default: the newest")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->check(refuse_empty);
   command
       ->add_option("--part", options->part,
                    "test or validation; default: test if the run file names test data, else validation")

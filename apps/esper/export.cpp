@@ -70,7 +70,8 @@ void add_export(Front& front) {
       ->required()
       ->type_name("FORMAT");
   command->add_option("--checkpoint", request.checkpoint, "Checkpoint name, or best; default: the newest")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->check(refuse_empty);
   command
       ->add_option("--out", request.out,
                    "Folder to write; default: the run's name and the format, like digits-20260301-120000-onnx, in the "

@@ -75,7 +75,8 @@ void add_predict(Front& front) {
           "Images or folders of images, arrays (.npy), tables (.csv); language models: files with the text to continue")
       ->type_name("INPUT");
   command->add_option("--checkpoint", request.checkpoint, "Checkpoint name, or best; default: the newest")
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->check(refuse_empty);
   command->add_option("--out", request.file, "The file to write; default: standard output")
       ->type_name("FILE")
       ->check(refuse_empty);

@@ -52,6 +52,9 @@ TEST_CASE("a command line that makes no sense exits 2 and says why") {
       Case{{"daemon", "--stop-grace", ""}, "--stop-grace: is empty"},
       Case{{"daemon", "--restart-delay", ""}, "--restart-delay: is empty"},
       Case{{"train", "--resume", ""}, "--resume: is empty"}, Case{{"bench", "--config", ""}, "--config: is empty"},
+      Case{{"evaluate", "a", "--checkpoint", ""}, "--checkpoint: is empty"},
+      Case{{"predict", "a", "--checkpoint", ""}, "--checkpoint: is empty"},
+      Case{{"export", "a", "--format", "safetensors", "--checkpoint", ""}, "--checkpoint: is empty"},
       Case{{"train", "--resume", "a", "--run-dir", "b"}, "excludes"},
       Case{{"policy", "swap", "a", "--policy", "ensemble"},
            "--policy \"ensemble\" is neither a kind of policy nor a file; kinds: none, heuristic, periodic, random, "
