@@ -186,7 +186,8 @@ auto naming_lack_of_memory(const std::string& name, Read read) {
 Dataset other_samples(const DataConfig& config, const Preprocessing& like, const ReadOptions& options) {
   auto raw = read_test_samples(config, like.table, options);
   align_features(like.feature_names, raw, config.test_path);
-  reshape(raw, config.shape);
+  // Of another size they keep their own shape, which require_same_kind refuses.
+  if (checked_product(config.shape) == elements_of(raw.sizes)) reshape(raw, config.shape);
   RawSamples training;
   training.class_names = like.class_names;
   if (!like.class_names.empty() && !raw.class_names.empty()) align_classes(training, raw, config.test_path);

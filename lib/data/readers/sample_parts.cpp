@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
+#include "base/text/joined.h"
 #include "data/readers/cifar10_reader.h"
 #include "data/readers/csv_reader.h"
 #include "data/readers/digits.h"
@@ -90,7 +91,9 @@ void fit_to_training(RawSamples& part, const RawSamples& train, const std::strin
   align_features(train.feature_names, part, place);  // first: names say more than sizes and classes
   require_same_target(train, part, place);
   if (has_samples && part.sizes != train.sizes) {
-    fail_input(place, "", fmt::format("{} samples and training samples differ in shape", name));
+    fail_input(place, "",
+               fmt::format("{} samples and training samples differ in shape: [{}] and [{}]", name,
+                           base::joined(part.sizes), base::joined(train.sizes)));
   }
   if (has_samples && part.target_sizes != train.target_sizes) {
     fail_input(place, "", fmt::format("{} targets and training targets differ in shape", name));

@@ -90,7 +90,7 @@ TEST_CASE("a test file is not opened to train, and its classes are those of trai
   write_file(folder / "test.csv", "4,dog\n5,bee\n");
   CHECK_THAT(complaint(config), ContainsSubstring("class \"dog\" does not occur in the training data"));
   write_file(folder / "test.csv", "4,5,bee\n");
-  CHECK_THAT(complaint(config), ContainsSubstring("test samples and training samples differ in shape"));
+  CHECK_THAT(complaint(config), ContainsSubstring("test samples and training samples differ in shape: [2] and [1]"));
 }
 
 TEST_CASE("columns of a validation or test file are matched by the names of its header") {
@@ -138,6 +138,10 @@ TEST_CASE("columns are matched by their names where data.shape makes images of t
   write_file(folder / "other.csv", "d,c,b,a,e,class\n4,3,2,1,0,ant\n");
   CHECK_THAT(error_of([&] { load_other(config, like); }).what(),
              ContainsSubstring("the training data have no column \"e\""));
+  write_file(folder / "other.csv", "1,2,3,bee\n");
+  const auto error = error_of([&] { load_other(config, like); });
+  CHECK(error.code() == base::ExitCode::kData);
+  CHECK_THAT(error.what(), ContainsSubstring("other.csv: samples of shape [3]; the run was trained on [1, 2, 2]"));
 }
 
 TEST_CASE("a data set's own test part validates until the run names it") {
