@@ -75,7 +75,10 @@ struct FramePrefix {
 // Of kFramePrefix bytes. Fails for what is no frame's beginning.
 base::Expected<FramePrefix> parse_prefix(std::string_view bytes);
 
-// Fails with the reason for what does not go together, or not with the task.
+// What to say of the member "error" of a frame, which the program wrote.
+std::string said(std::string_view error);
+
+// Fails with the reason for what does not go together, or not with the task, or with the program's own.
 base::Expected<SampleLayout> parse_layout(std::string_view text, config::Task task);
 
 // Why the values of a batch are none that the network can take: "sample 3: ..."; empty where they are.

@@ -57,15 +57,18 @@ void SampleProcess::start() {
   } catch (const std::system_error& error) {
     lose(error.what());
   }
-  const auto until = clock_.now() + settings_.start_deadline;
+  const Wait wait{clock_.now() + settings_.start_deadline,
+                  fmt::format("it does not send its first frame within {} s; what takes longer can be done when the "
+                              "first batch is asked for, within safety.data_deadline",
+                              std::chrono::duration<double>(settings_.start_deadline).count())};
   const nlohmann::json line{{"version", 1},
                             {"part", settings_.part},
                             {"task", std::string(base::name_of(settings_.task))},
                             {"batch_size", settings_.batch_size},
                             {"seed", settings_.seed}};
-  send(line.dump(), until);
-  const auto prefix = read_prefix(until);
-  auto layout = parse_layout(read_header(prefix, until), settings_.task);
+  send(line.dump(), wait.until);
+  const auto prefix = read_prefix(wait);
+  auto layout = parse_layout(read_header(prefix, wait), settings_.task);
   if (!layout) lose(layout.error());
   if (prefix.content != 0) lose("its first frame has content");
   layout_ = *std::move(layout);
@@ -106,7 +109,7 @@ void SampleProcess::send(const std::string& line, Duration until) {
   if (sent == Send::kEnd) lose("it has ended, or closed its standard input");
 }
 
-void SampleProcess::receive(std::span<char> into, Duration until) {
+void SampleProcess::receive(std::span<char> into, const Wait& wait) {
   while (!into.empty()) {
     const auto got = ::read(frames_.number(), into.data(), into.size());
     if (got > 0) {
@@ -116,31 +119,31 @@ void SampleProcess::receive(std::span<char> into, Duration until) {
     if (got == 0) lose("it has ended, or closed its standard output");
     if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) lose("its standard output cannot be read");
     if (interrupted_ || base::Interrupt::requested() != 0) lose("it was no longer needed");
-    const auto left = until - clock_.now();
-    if (left <= Duration(0)) lose("it does not answer in time (safety.data_deadline)");
+    const auto left = wait.until - clock_.now();
+    if (left <= Duration(0)) lose(wait.late);
     pollfd ready{frames_.number(), POLLIN, 0};
     ::poll(&ready, 1, static_cast<int>(std::chrono::ceil<milliseconds>(std::min(left, kGlance)).count()));
   }
 }
 
-FramePrefix SampleProcess::read_prefix(Duration until) {
+FramePrefix SampleProcess::read_prefix(const Wait& wait) {
   char bytes[kFramePrefix];
   const std::span all(bytes);
   // A line that the program prints may be shorter than a prefix.
-  receive(all.first(kFrameMagic.size()), until);
+  receive(all.first(kFrameMagic.size()), wait);
   if (text_of(all.first(kFrameMagic.size())) != kFrameMagic) {
     lose("it sent something that is not a frame, which begins with " +
          base::in_quotes(text_of(all.first(kFrameMagic.size()))));
   }
-  receive(all.subspan(kFrameMagic.size()), until);
+  receive(all.subspan(kFrameMagic.size()), wait);
   const auto prefix = parse_prefix(text_of(all));
   if (!prefix) lose(prefix.error());
   return *prefix;
 }
 
-std::string SampleProcess::read_header(const FramePrefix& prefix, Duration until) {
+std::string SampleProcess::read_header(const FramePrefix& prefix, const Wait& wait) {
   std::string header(prefix.header, '\0');
-  receive(header, until);
+  receive(header, wait);
   return header;
 }
 
@@ -153,19 +156,18 @@ void SampleProcess::require_silence() {
 void SampleProcess::fetch(const BatchRequest& request, std::span<char> inputs, std::span<char> targets,
                           Duration deadline) {
   if (child_ < 0) lose("it has ended");
-  const auto until = clock_.now() + deadline;
+  const Wait wait{clock_.now() + deadline, "it does not answer in time (safety.data_deadline)"};
   require_silence();
   const nlohmann::json line{
       {"epoch", request.epoch}, {"index", request.index}, {"first", request.first}, {"size", request.size}};
-  send(line.dump(), until);
-  const auto prefix = read_prefix(until);
-  const auto text = read_header(prefix, until);
+  send(line.dump(), wait.until);
+  const auto prefix = read_prefix(wait);
+  const auto text = read_header(prefix, wait);
   const auto document = base::parse_json(text, kLongestFrameHeader);
   if (!document) lose(place(request) + ": " + document.error());
   const auto header = base::from_json<BatchHeader>(*document);
   if (!header) lose(place(request) + ": " + header.error());
-  if (!header->error.empty())
-    lose(place(request) + ": it says: " + base::shortened(base::printable_line(header->error), 400));
+  if (!header->error.empty()) lose(place(request) + ": " + said(header->error));
   if (header->epoch != request.epoch || header->index != request.index || header->size != request.size) {
     lose(fmt::format("{}: it sent batch {} of epoch {}, of {} samples, for {} samples of this one", place(request),
                      header->index, header->epoch, header->size, request.size));
@@ -174,8 +176,8 @@ void SampleProcess::fetch(const BatchRequest& request, std::span<char> inputs, s
     lose(fmt::format("{}: it sent {} bytes, and {} samples have {}", place(request), prefix.content, request.size,
                      inputs.size() + targets.size()));
   }
-  receive(inputs, until);
-  receive(targets, until);
+  receive(inputs, wait);
+  receive(targets, wait);
   const auto problem = batch_problem(layout_, settings_.task, text_of(inputs), text_of(targets));
   if (!problem.empty()) lose(place(request) + ": " + problem);
 }

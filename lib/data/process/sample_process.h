@@ -57,13 +57,18 @@ class SampleProcess {
   void interrupt() { interrupted_ = true; }
 
  private:
+  struct Wait {
+    base::Duration until;
+    std::string late;  // what is wrong where nothing came until then
+  };
+
   void start();
   std::string end();
   [[noreturn]] void lose(const std::string& reason);
   void send(const std::string& line, base::Duration until);
-  void receive(std::span<char> into, base::Duration until);
-  FramePrefix read_prefix(base::Duration until);
-  std::string read_header(const FramePrefix& prefix, base::Duration until);
+  void receive(std::span<char> into, const Wait& wait);
+  FramePrefix read_prefix(const Wait& wait);
+  std::string read_header(const FramePrefix& prefix, const Wait& wait);
   void require_silence();
   std::string place(const BatchRequest& request) const;
 

@@ -242,7 +242,17 @@ TEST_CASE("process: a first frame that does not go together is refused") {
   CHECK_THAT(refusal("if start['part'] == 'validation': first['classes'] = ['a', 'b']"),
              ContainsSubstring("validation part differ from those of its training part"));
   CHECK_THAT(refusal("raise SystemExit(4)"), ContainsSubstring("exit status 4"));
+  CHECK_THAT(refusal("first = {'error': 'no disk'}"), ContainsSubstring("(train): it says: no disk"));
   CHECK_THAT(error_of([] { load({"/nowhere/program"}); }).what(), ContainsSubstring("/nowhere/program (train): "));
+}
+
+TEST_CASE("process: a first frame that comes too late is not blamed on the time limit for a batch") {
+  SampleProcessSettings settings;
+  settings.command = going_wrong("pass", "time.sleep(3600)");
+  settings.part = kTrainPart;
+  settings.start_deadline = std::chrono::milliseconds(300);
+  CHECK_THAT(error_of([&] { SampleProcess process(settings); }).what(),
+             ContainsSubstring("(train): it does not send its first frame within 0.3 s"));
 }
 
 TEST_CASE("process: a loader that is given up does not wait for a program that hangs, and the next one starts anew") {
