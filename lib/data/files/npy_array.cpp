@@ -8,6 +8,7 @@
 #include <cstring>
 #include <optional>
 
+#include "base/text/printable.h"
 #include "data/files/input_error.h"
 
 namespace esper::data {
@@ -83,7 +84,9 @@ class HeaderParser {
     const bool marked = !word.empty() && std::string_view("<>|=").find(word[0]) != std::string_view::npos;
     const auto kind = word.substr(marked ? 1 : 0);
     if (std::find(std::begin(kKnown), std::end(kKnown), kind) == std::end(kKnown)) {
-      fail("unsupported element type (expected float, integer or bool)");
+      fail_input(array_.source, at_byte(static_cast<std::int64_t>(offset_ + at_)),
+                 fmt::format("unsupported element type {}: numbers are read, and classes as whole numbers from 0",
+                             base::in_quotes(word)));
     }
     array_.type = kind[0];
     array_.item_size = kind[1] - '0';

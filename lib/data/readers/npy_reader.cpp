@@ -7,6 +7,7 @@
 #include <functional>
 #include <span>
 
+#include "base/text/joined.h"
 #include "data/files/byte_file.h"
 #include "data/files/memory_need.h"
 #include "data/files/npy_array.h"
@@ -133,7 +134,12 @@ std::vector<std::int64_t> target_sizes(const NpyArray& y, const std::vector<std:
     fail_input(y.source, "", "expected the numbers of each sample, [N] or [N, K]");
   }
   if (rank == 1 || column) return {};
-  if (rank != 3 || sample.size() != 3) fail_input(y.source, "", "expected one class number per sample");
+  if (rank != 3 || sample.size() != 3) {
+    fail_input(y.source, "",
+               fmt::format("expected one class number per sample, not [{}]; rows of numbers are targets of task: "
+                           "regression, or multilabel",
+                           base::joined(y.sizes)));
+  }
   if (y.sizes[1] == sample[1] && y.sizes[2] == sample[2]) return {y.sizes[1], y.sizes[2]};
   fail_input(y.source, "",
              fmt::format("a class for each of {} x {} pixels does not fit images of {} x {}", y.sizes[1], y.sizes[2],

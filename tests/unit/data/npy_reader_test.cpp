@@ -69,13 +69,16 @@ TEST_CASE("npy: damaged headers and sizes are refused with the byte") {
   CHECK_THAT(complaint(npy("<f4", "(9223372036854775807, 3)", raw<float>({1})), kLabels),
              ContainsSubstring("more than 2^63"));
   CHECK_THAT(complaint(npy("<f4", "(-2, 3)", raw<float>({1})), kLabels), ContainsSubstring("a size is not a number"));
-  CHECK_THAT(complaint(npy("|O", "(2, 3)", {}), kLabels), ContainsSubstring("unsupported element type"));
+  CHECK_THAT(complaint(npy("|O", "(2, 3)", {}), kLabels),
+             ContainsSubstring("unsupported element type \"|O\"") && !ContainsSubstring("damaged"));
   CHECK_THAT(complaint(npy("<f4", "(2, 3)", raw<float>({1, 2})), kLabels),
              ContainsSubstring("declares 24 bytes of elements, the file holds 8"));
   CHECK_THAT(complaint(npy("<f4", "__import__('os')", raw<float>({1})), kLabels), ContainsSubstring("expected '('"));
   CHECK_THAT(complaint(npy("<f4", "(2,)", raw<float>({1, 2})), kLabels), ContainsSubstring("1 dimensions"));
   CHECK_THAT(complaint(kFloats, npy("<i8", "(3,)", raw<std::int64_t>({1, 0, 1}))),
              ContainsSubstring("3 classes for 2 samples"));
+  CHECK_THAT(complaint(kFloats, npy("<i8", "(2, 2)", raw<std::int64_t>({1, 0, 0, 1}))),
+             ContainsSubstring("not [2, 2]; rows of numbers are targets of task: regression"));
 }
 
 TEST_CASE("npy: a header with one key twice in place of another is refused") {
