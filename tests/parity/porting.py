@@ -3,6 +3,7 @@ between what the network computes and the example's outputs, by the folder's nam
 that the file knows; they must have the network's names, all of them and no others."""
 import importlib.util
 import json
+import math
 import pathlib
 import sys
 
@@ -31,10 +32,24 @@ def check_readers(module, path):
         assert tensor.dtype == ours[name].dtype and torch.equal(tensor, ours[name]), name
 
 
+def check_rows(module):
+    """Images may be given as rows of numbers, as a CSV file has them; samples of another shape are refused."""
+    if not hasattr(module, "UNIT"):
+        return
+    samples = torch.rand(3, *module.INPUT_SHAPE)
+    assert torch.equal(module.preprocess(samples.flatten(1)), module.preprocess(samples))
+    try:
+        module.preprocess(torch.rand(3, 1 + math.prod(module.INPUT_SHAPE)))
+    except ValueError:
+        return
+    raise AssertionError("a sample of another shape was prepared")
+
+
 def difference_of(folder):
     module = module_at(folder / "model.py")
     check_readers(module, folder / "weights.safetensors")
     example = module.read_safetensors(folder / "example.safetensors")
+    check_rows(module)
     with torch.no_grad():
         outputs = module.load()(example["inputs"])
     assert outputs.shape == example["outputs"].shape, outputs.shape
