@@ -84,7 +84,7 @@ nlohmann::json run_exporter(std::vector<std::string> arguments, const std::strin
   const Scratch scratch;
   std::vector<std::string> command{python.path, "-I", write_program(scratch)};
   command.insert(command.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
-  command.insert(command.end(), {"--out", folder});
+  command.push_back("--out=" + folder);
   const std::string answer = answer_of(command, scratch.path("log"));
   auto said = nlohmann::json::parse(answer, nullptr, /*allow_exceptions=*/false);
   if (!said.is_object())

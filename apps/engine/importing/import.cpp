@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -38,12 +39,13 @@ constexpr double kMostGradientDifference = 5e-2;
 [[noreturn]] void refuse_import(ExitCode code, const std::string& text) { throw base::Error(code, text); }
 
 std::vector<std::string> arguments_of(const ImportRequest& request) {
-  std::vector<std::string> arguments{"--source",      request.source, "--example",
-                                     request.example, "--seed",       std::to_string(request.seed)};
-  if (!request.output.empty()) arguments.insert(arguments.end(), {"--output", request.output});
-  for (const auto& argument : request.arguments) arguments.insert(arguments.end(), {"--argument", argument});
-  if (!request.weights.empty()) arguments.insert(arguments.end(), {"--weights", request.weights});
-  if (!request.license.empty()) arguments.insert(arguments.end(), {"--license", request.license});
+  // One word each: a value may begin with a dash.
+  std::vector<std::string> arguments{"--source=" + request.source, "--example=" + request.example,
+                                     "--seed=" + std::to_string(request.seed)};
+  if (!request.output.empty()) arguments.push_back("--output=" + request.output);
+  for (const auto& argument : request.arguments) arguments.push_back("--argument=" + argument);
+  if (!request.weights.empty()) arguments.push_back("--weights=" + request.weights);
+  if (!request.license.empty()) arguments.push_back("--license=" + request.license);
   return arguments;
 }
 
@@ -78,11 +80,16 @@ Tensors read_check(const std::string& file) {
   return tensors;
 }
 
-// Relative to the largest number that is expected.
+// Relative to the largest finite number that is expected; NaN where one of them has a NaN.
 double difference_of(const torch::Tensor& actual, const torch::Tensor& expected) {
-  const auto largest = expected.abs().max().clamp_min(1e-12);
-  return ((actual.detach() - expected).abs().max() / largest).item<double>();
+  const auto nothing = at::zeros_like(expected);
+  const auto largest = at::where(expected.isfinite(), expected.abs(), nothing).max().clamp_min(1e-12);
+  const auto apart = at::where(actual.detach() == expected, nothing, (actual.detach() - expected).abs());
+  return (apart.max() / largest).item<double>();
 }
+
+// NaN is worse than any number.
+double worse_of(double a, double b) { return std::isnan(b) || b > a ? b : a; }
 
 double compare_evaluation(const Host& host, const Tensors& check) {
   const at::NoGradGuard no_grad;
@@ -91,7 +98,7 @@ double compare_evaluation(const Host& host, const Tensors& check) {
     constexpr std::string_view kInput = "input.";
     if (!name.starts_with(kInput)) continue;
     const auto& expected = check.at("output." + name.substr(kInput.size()));
-    worst = std::max(worst, difference_of(plain_forward(host, inputs, Mode::kEvaluate), expected));
+    worst = worse_of(worst, difference_of(plain_forward(host, inputs, Mode::kEvaluate), expected));
   }
   return worst;
 }
@@ -147,7 +154,7 @@ double compare_training(const Host& host, const Tensors& check) {
 double compare(const Host& host, const Tensors& check) {
   const double difference = compare_evaluation(host, check);
   const bool is_random = !check.contains("train.input");
-  return is_random ? difference : std::max(difference, compare_training(host, check));
+  return is_random ? difference : worse_of(difference, compare_training(host, check));
 }
 
 // Two steps back through it: every operator has a gradient here, and a step leaves nothing behind that the next one
@@ -199,7 +206,12 @@ double publish_checked(const Scratch& scratch, const ImportRequest& request) {
   const std::string package = scratch.path("package"), trial = scratch.path("trial");
   kasmina::publish_host_package(package, files, trial);
   const double difference = tried(trial, package + "/check.safetensors");
-  if (!(difference <= kMostDifference)) {
+  if (std::isnan(difference)) {
+    refuse_import(ExitCode::kConfig,
+                  "the model's outputs for random inputs are not all numbers (NaN), or the imported program's are not, "
+                  "so that they cannot be compared; are the model's weights finite?");
+  }
+  if (difference > kMostDifference) {
     refuse_import(
         ExitCode::kConfig,
         fmt::format(

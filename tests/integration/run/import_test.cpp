@@ -238,6 +238,12 @@ class OwnBackward(Layers):
         return Round.apply(4 * h)
 
 
+class NotFinite(Net):
+    def __init__(self):
+        super().__init__()
+        self.head.bias.data.fill_(float("nan"))
+
+
 number = 3
 )";
 
@@ -449,6 +455,7 @@ TEST_CASE("what an import refuses is named, and nothing is left behind") {
   import.refused("Two", "returns 2 values");
   import.refused("Half", ".float()");
   import.refused("Noisy", "outputs differ");
+  import.refused("NotFinite", "are the model's weights finite?");
   import.refused("Leaves", "ended Python");
   import.refused("OneNumber", "output has no dimension besides the batch's; let it return one number as [batch, 1]");
   import.refused("Net", "NAME=VALUE", {"--arg", "num_classes"});
@@ -456,6 +463,8 @@ TEST_CASE("what an import refuses is named, and nothing is left behind") {
   import.refused("Net", "only safetensors", {"--weights", "net.pt"});
   const auto bad_shape = run_esper({"import", import.model + ":Net", "--example", "1x8xy", "--out", import.out});
   CHECK_THAT(bad_shape.err, ContainsSubstring("1x8xy is not the shape"));
+  const auto negative = run_esper({"import", import.model + ":Net", "--example", "-1x8", "--out", import.out});
+  CHECK_THAT(negative.err, ContainsSubstring("-1x8 is not the shape"));
   CHECK_THAT(
       run_esper({"import", import.room.path.string() + "/none.py:Net", "--example", "1x8x8", "--out", import.out}).err,
       ContainsSubstring("there is no file"));
