@@ -13,7 +13,9 @@
 namespace esper::data {
 namespace {
 
-[[noreturn]] void fail(const std::string& text) { throw base::Error(base::ExitCode::kData, "the prompt: " + text); }
+[[noreturn]] void fail(const std::string& place, const std::string& text) {
+  throw base::Error(base::ExitCode::kData, place + ": " + text);
+}
 
 }  // namespace
 
@@ -24,34 +26,34 @@ TextTokens::TextTokens(const Preprocessing& like) : like_(like) {
   }
 }
 
-std::vector<std::int64_t> TextTokens::of_text(const std::string& text) const {
+std::vector<std::int64_t> TextTokens::of_text(const std::string& text, const std::string& place) const {
   std::vector<std::int64_t> tokens;
   if (characters_.empty()) {
     std::istringstream words(text);
-    for (std::string word; words >> word;) tokens.push_back(of_number(word));
+    for (std::string word; words >> word;) tokens.push_back(of_number(word, place));
   } else {
     for (std::size_t at = 0; at < text.size();) {
       const int length = base::utf8_length(std::string_view(text).substr(at));
-      if (length < 0) fail(fmt::format("byte {} is not valid UTF-8", at));
+      if (length < 0) fail(place, fmt::format("byte {} is not valid UTF-8", at));
       const auto character = text.substr(at, static_cast<std::size_t>(length));
       const auto found = characters_.find(character);
       if (found == characters_.end()) {
-        fail(fmt::format("character {}, {}, does not occur in the text that the run was trained on", tokens.size() + 1,
-                         base::in_quotes(character)));
+        fail(place, fmt::format("character {}, {}, does not occur in the text that the run was trained on",
+                                tokens.size() + 1, base::in_quotes(character)));
       }
       tokens.push_back(found->second);
       at += static_cast<std::size_t>(length);
     }
   }
-  if (tokens.empty()) fail("is empty; give a text to continue");
+  if (tokens.empty()) fail(place, "is empty; give a text to continue");
   return tokens;
 }
 
-std::int64_t TextTokens::of_number(const std::string& word) const {
+std::int64_t TextTokens::of_number(const std::string& word, const std::string& place) const {
   const auto token = base::parse_number<std::int64_t>(word);
   if (token && *token >= 0 && *token < like_.shape.num_classes) return *token;
-  fail(fmt::format("{} is not a token; the run was trained on tokens, whole numbers from 0 to {}",
-                   base::in_quotes(word), like_.shape.num_classes - 1));
+  fail(place, fmt::format("{} is not a token; the run was trained on tokens, whole numbers from 0 to {}",
+                          base::in_quotes(word), like_.shape.num_classes - 1));
 }
 
 std::string TextTokens::text_of(const std::vector<std::int64_t>& tokens) const {

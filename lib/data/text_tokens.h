@@ -14,13 +14,14 @@ class TextTokens {
  public:
   explicit TextTokens(const Preprocessing& like);
 
-  // Throws Error{kData} naming the first character or word that is no token, and for an empty text.
-  std::vector<std::int64_t> of_text(const std::string& text) const;
+  // Throws Error{kData} naming the first character or word that is no token, and for an empty text. `place`: what the
+  // message calls the text.
+  std::vector<std::int64_t> of_text(const std::string& text, const std::string& place = "the prompt") const;
   // Numbers only where tokens have no texts.
   std::string text_of(const std::vector<std::int64_t>& tokens) const;
 
  private:
-  std::int64_t of_number(const std::string& word) const;
+  std::int64_t of_number(const std::string& word, const std::string& place) const;
 
   const Preprocessing& like_;
   std::map<std::string, std::int64_t> characters_;  // empty: tokens are numbers

@@ -145,10 +145,14 @@ std::string prompt_in(const std::string& file) {
   return std::move(*text);
 }
 
-std::vector<std::string> prompts_of(const PredictRequest& request) {
-  std::vector<std::string> prompts;
-  for (const auto& file : request.inputs) prompts.push_back(prompt_in(file));
-  if (request.prompt) prompts.push_back(*request.prompt);
+struct Prompt {
+  std::string place, text;
+};
+
+std::vector<Prompt> prompts_of(const PredictRequest& request) {
+  std::vector<Prompt> prompts;
+  for (const auto& file : request.inputs) prompts.push_back({file, prompt_in(file)});
+  if (request.prompt) prompts.push_back({"the prompt", *request.prompt});
   return prompts;
 }
 
@@ -158,11 +162,11 @@ void predict_text(const PredictRequest& request, const TrainingSetup& setup, con
   const tolaria::TokenSampling sampling{request.tokens, request.temperature, request.top_k, request.seed};
   ProgressLine progress;
   if (request.format) write(lines.header());
-  for (const auto& prompt : prompts_of(request)) {
+  for (const auto& [place, prompt] : prompts_of(request)) {
     const auto show = [&](std::int64_t done) {
       progress.show([&] { return fmt::format("{} of {} tokens", done, request.tokens); });
     };
-    auto given = tokens.of_text(prompt);
+    auto given = tokens.of_text(prompt, place);
     // Without a format it is the whole text, to be read.
     const auto begin = request.format ? std::string() : tokens.text_of(given);
     const auto drawn =

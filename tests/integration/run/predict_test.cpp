@@ -303,6 +303,8 @@ telemetry: {console: none}
   const json line = json_of(go_on({"--seed", "5", "--json"}));
   CHECK(line["prompt"] == "the ");
   CHECK(line["prompt"].get<std::string>() + line["text"].get<std::string>() + "\n" == first.out);
+  const auto unknown = room.write("unknown.txt", "the X");
+  CHECK_THAT(problem_of(run_esper({"predict", run, prompt, unknown}), 3), ContainsSubstring(unknown + ": character 5"));
   CHECK_THAT(problem_of(run_esper({"predict", run, "--prompt", "the X"}), 3),
              ContainsSubstring("character 5, \"X\", does not occur"));
   CHECK(run_esper({"predict", run}).exit_code == 2);
