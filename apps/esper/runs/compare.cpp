@@ -1,4 +1,6 @@
 // `esper runs compare`
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -9,7 +11,9 @@
 #include "esper/run_options.h"
 #include "esper/runs/run_text.h"
 #include "esper/runs/runs.h"
+#include "history/setting_change.h"
 #include "runs/read_run_record.h"
+#include "storage/confined_file_system.h"
 
 namespace esper {
 namespace {
@@ -61,6 +65,25 @@ std::string comparison_table(const std::vector<RunRecord>& records, const std::v
   return base::aligned(lines) + (fields.empty() ? "no field of the configurations differs\n" : "");
 }
 
+// By `esper set`: the run's configuration does not have them. None of a damaged run.
+history::SettingChanges changes_of(const RunRecord& record) {
+  if (record.state == runs::RunState::kDamaged) return {};
+  storage::ConfinedFileSystem files(record.path, storage::Owner::kAnyone);
+  return history::accepted_changes(files, record.path);
+}
+
+std::string change_notes(const std::vector<RunRecord>& records) {
+  std::string notes;
+  for (const RunRecord& record : records) {
+    for (const auto& change : changes_of(record)) {
+      notes += fmt::format("note: {} was changed while it trained: {}={} from epoch {} on\n",
+                           base::printable_line(record.path), change.field, base::printable_line(change.value),
+                           change.epoch);
+    }
+  }
+  return notes;
+}
+
 int compare_runs(const RunsCompareOptions& options) {
   if (options.runs.size() < 2) throw base::Error(base::ExitCode::kConfig, "name at least two runs to compare");
   std::vector<RunRecord> records;
@@ -72,12 +95,14 @@ int compare_runs(const RunsCompareOptions& options) {
   }
   const auto fields = config::differing_fields(std::move(configs));
   if (!options.json) {
-    print(comparison_table(records, fields));
+    print(comparison_table(records, fields) + change_notes(records));
     return 0;
   }
   ordered_json list = ordered_json::array();
   for (const FieldDifference& field : fields) list.push_back({{"path", field.path}, {"values", field.json}});
-  print_json({{"runs", records_json(records)}, {"fields", std::move(list)}});
+  ordered_json changes = ordered_json::array();
+  for (const RunRecord& record : records) changes.push_back(ordered_json(history::setting_changes_json(changes_of(record))));
+  print_json({{"runs", records_json(records)}, {"fields", std::move(list)}, {"changes", std::move(changes)}});
   return 0;
 }
 

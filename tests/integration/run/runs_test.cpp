@@ -150,6 +150,13 @@ TEST_CASE("two runs are compared by figures and fields, and one of them is delet
   CHECK(compared["runs"].size() == 2);
   CHECK_THAT(esper_runs({"compare", room.run("1"), room.run("2")}).out, ContainsSubstring("last accuracy"));
   CHECK_THAT(esper_runs({"compare", room.run("1")}).err, ContainsSubstring("at least two runs"));
+  CHECK(compared["changes"] == json::parse("[[], []]"));
+  fs::create_directory(room.run("2") / "changes");
+  const json change{{"epoch", 2}, {"field", "training.optimizer.lr"}, {"value", "0.01"}, {"request", 1}};
+  std::ofstream(room.run("2") / "changes" / "accepted.json") << json{{"changes", json::array({change})}};
+  CHECK(runs_json({"compare", room.run("1"), room.run("2")})["changes"][1] == json::array({change}));
+  CHECK_THAT(esper_runs({"compare", room.run("1"), room.run("2")}).out,
+             ContainsSubstring("was changed while it trained: training.optimizer.lr=0.01 from epoch 2 on"));
   const auto unasked = esper_runs({"rm", room.run("1")});
   CHECK(unasked.exit_code == 2);
   CHECK_THAT(unasked.err, ContainsSubstring("add --yes"));
