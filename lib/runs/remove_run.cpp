@@ -29,6 +29,17 @@ base::Expected<base::File> lock_run(base::FileSystem& files, const std::string& 
   return std::move(*attempt.lock);
 }
 
+// A run folder that lies within this one; empty: none.
+std::string run_within(const std::string& folder) {
+  std::vector<std::string> below;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.symlink_status(ignored).type() == fs::file_type::directory) below.push_back(entry.path());
+  }
+  const auto found = find_runs(below).folders;
+  return found.empty() ? "" : found.front();
+}
+
 template <class Delete>
 base::Expected<void> with_reason(const Delete& remove) {
   try {
@@ -45,6 +56,9 @@ base::Expected<void> check_removable(const std::string& given, const std::string
   std::error_code ignored;
   if (fs::is_symlink(folder, ignored)) return base::failure(folder + " is a link; name the run folder itself");
   if (!is_run_folder(folder)) return base::failure(folder + " is not a run folder");
+  if (const auto other = run_within(folder); !other.empty()) {
+    return base::failure(folder + " holds another run, " + other + "; move that out of it first");
+  }
   if (!stamp.empty() && read_run_stamp(folder) != stamp) {
     return base::failure(folder + " changed meanwhile; run the command again");
   }

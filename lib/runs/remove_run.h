@@ -8,7 +8,7 @@
 
 namespace esper::runs {
 
-// Whether the folder may be deleted: it is a run folder, no link, and, with `stamp`, as it was at that stamp. Takes no
+// Whether the folder may be deleted: it is a run folder without another one in it, no link, and, with `stamp`, as it was at that stamp. Takes no
 // lock.
 base::Expected<void> check_removable(const std::string& folder, const std::string& stamp = {});
 

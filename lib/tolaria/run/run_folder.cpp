@@ -47,6 +47,31 @@ void require_place_for_folder(FileSystem& files, const std::string& path) {
               place + " exists and is not a folder; choose another place with --run-dir or runs_dir");
 }
 
+// `esper runs` lists and deletes a run folder as a whole.
+void require_folder_of_its_own(FileSystem& files, const std::string& path) {
+  const auto is_run = [&](const std::string& folder) {
+    try {
+      return files.kind_of(folder + "/config.yaml") == PathKind::kFile &&
+             files.kind_of(folder + "/checkpoints") == PathKind::kFolder;
+    } catch (const base::IoError&) {  // a link, or a folder that cannot be read
+      return false;
+    }
+  };
+  const std::string above = storage::parent_of(path);
+  if (above != path && is_run(above)) {
+    throw Error(ExitCode::kConfig, fmt::format("{} lies within the run {}; a run needs a folder of its own: choose "
+                                               "another place with --run-dir or runs_dir",
+                                               path, above));
+  }
+  if (files.kind_of(path) != PathKind::kFolder) return;
+  for (const auto& entry : files.list(path)) {
+    if (entry.kind != PathKind::kFolder || !is_run(path + "/" + entry.name)) continue;
+    throw Error(ExitCode::kConfig, fmt::format("{} holds other runs, like {}; a run needs a folder of its own: choose "
+                                               "another one with --run-dir",
+                                               path, entry.name));
+  }
+}
+
 bool is_run_file(std::string_view name) {
   return name == "config.yaml" || name == "summary.json" || name == "trace.json" || name.starts_with("journal");
 }
@@ -76,6 +101,7 @@ std::string RunFolder::run_id() const {
 RunFolder create_run_folder(FileSystem& files, const std::string& given, const std::string& config_yaml) {
   const std::string path = without_trailing_slashes(given);
   require_place_for_folder(files, path);
+  require_folder_of_its_own(files, path);
   storage::ensure_folder(files, path);
   RunFolder folder{path, lock_or_refuse(files, path)};
   if (files.kind_of(folder.config()) != PathKind::kNothing) {

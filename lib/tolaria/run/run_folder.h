@@ -27,7 +27,7 @@ struct RunFolder {
 };
 
 // Creates the folder `path`, takes its lock and publishes config.yaml. Throws Error{kConfig} if it already holds a run,
-// Error{kTryAgain} if another process holds the lock.
+// or folders of runs, or lies in one, and Error{kTryAgain} if another process holds the lock.
 RunFolder create_run_folder(base::FileSystem& files, const std::string& path, const std::string& config_yaml);
 
 // Takes the lock of an existing run. Throws Error{kConfig} if there is none, Error{kTryAgain} if it is in use.

@@ -50,6 +50,18 @@ TEST_CASE("a new run folder has its configuration, its checkpoints' place and it
   CHECK(RunFolder{"plain", files.open("/x", base::OpenMode::kReplace)}.run_id() == "plain");
 }
 
+TEST_CASE("a run is made neither in a folder that holds runs nor within a run") {
+  FaultyFileSystem files;
+  { const auto other = create_run_folder(files, "/runs/a", "epochs: 3\n"); }
+  const auto [above, why_above] = failure_of([&] { create_run_folder(files, "/runs", "epochs: 3\n"); });
+  CHECK(above == ExitCode::kConfig);
+  CHECK(has(why_above, "/runs holds other runs, like a; a run needs a folder of its own"));
+  const auto [within, why_within] = failure_of([&] { create_run_folder(files, "/runs/a/b", "epochs: 3\n"); });
+  CHECK(within == ExitCode::kConfig);
+  CHECK(has(why_within, "/runs/a/b lies within the run /runs/a;"));
+  CHECK(files.names_in("/runs") == std::vector<std::string>{"a"});
+}
+
 TEST_CASE("a folder in use is rejected, when creating and when resuming a run") {
   FaultyFileSystem files;
   const auto first = create_run_folder(files, "/run", "a: 1\n");
