@@ -8,8 +8,8 @@
 
 namespace esper::runs {
 
-// Whether the folder may be deleted: it is a run folder without another one in it, no link, and, with `stamp`, as it was at that stamp. Takes no
-// lock.
+// Whether the folder may be deleted: it is a run folder without another one in it, no link, and, with `stamp`, as it
+// was at that stamp. Takes no lock.
 base::Expected<void> check_removable(const std::string& folder, const std::string& stamp = {});
 
 // Deletes the run folder: it is moved aside first (PATH.old-PID), so that no reader finds a part of it under its name;
