@@ -101,7 +101,8 @@ int compare_runs(const RunsCompareOptions& options) {
   ordered_json list = ordered_json::array();
   for (const FieldDifference& field : fields) list.push_back({{"path", field.path}, {"values", field.json}});
   ordered_json changes = ordered_json::array();
-  for (const RunRecord& record : records) changes.push_back(ordered_json(history::setting_changes_json(changes_of(record))));
+  for (const RunRecord& record : records)
+    changes.push_back(ordered_json(history::setting_changes_json(changes_of(record))));
   print_json({{"runs", records_json(records)}, {"fields", std::move(list)}, {"changes", std::move(changes)}});
   return 0;
 }

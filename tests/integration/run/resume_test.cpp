@@ -241,10 +241,11 @@ TEST_CASE("a run goes on for more epochs as if it had been meant to from the sta
 TEST_CASE("a run that is resumed without an epoch left says that a seed which grows stays unfinished") {
   const RunRoom room;
   const auto whole = room.run("whole"), cut = room.run("cut");
-  REQUIRE(train(room.write("small.yaml", growing_config()), whole,
-                {"policy.kind=schedule", "policy.schedule=[\"2:r0c0=conv_light\"]", "growth.gates.min_training_epochs=50",
-                 "policy.heuristic.prune_after_epochs=50", "epochs=6", "checkpoint.every=1 epoch"})
-              .exit_code == 0);
+  REQUIRE(
+      train(room.write("small.yaml", growing_config()), whole,
+            {"policy.kind=schedule", "policy.schedule=[\"2:r0c0=conv_light\"]", "growth.gates.min_training_epochs=50",
+             "policy.heuristic.prune_after_epochs=50", "epochs=6", "checkpoint.every=1 epoch"})
+          .exit_code == 0);
   copy_run_until(whole, checkpoints_of(whole).at(3), cut);
   const Finished over = resume(cut, {"epochs=4"});
   CHECK(over.exit_code == 0);

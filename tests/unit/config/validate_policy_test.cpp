@@ -48,7 +48,8 @@ TEST_CASE("rules of the policy and of its schedule") {
            "f:1:48: policy.ensemble[1]: \"gnm\" is not a policy that an ensemble can ask; those are none, heuristic, "
            "periodic, random, schedule, gnn, process"},
       Case{"policy: {kind: ensemble, ensemble: [ensemble]}",
-           "f:1:37: policy.ensemble[0]: \"ensemble\" is not a policy that an ensemble can ask; those are none, heuristic"},
+           "f:1:37: policy.ensemble[0]: \"ensemble\" is not a policy that an ensemble can ask; those are none, "
+           "heuristic"},
       Case{"policy: {kind: ensemble, ensemble: [gnn, none, gnn]}",
            "f:1:48: policy.ensemble[2]: gnn is listed already; list each policy once"},
       Case{"policy: {kind: ensemble, ensemble: [heuristic, schedule]}",

@@ -42,10 +42,11 @@ TEST_CASE("with halving the best run file has the epochs of the last rung") {
 
 TEST_CASE("halving with runs that grow is a warning, once: a run in one go is another one") {
   const auto warnings_of = [](const std::string& run, const std::string& method) {
-    const auto loaded = read_sweep_text("config: ../run/" + run + "\nmethod: " + method +
-                                            "\nsamples: 4\nparameters: {training.optimizer.lr: {min: 0.1, max: 0.2}}\n" +
-                                            (method == "halving" ? "halving: {max_epochs: 3}\n" : ""),
-                                        kFile);
+    const auto loaded =
+        read_sweep_text("config: ../run/" + run + "\nmethod: " + method +
+                            "\nsamples: 4\nparameters: {training.optimizer.lr: {min: 0.1, max: 0.2}}\n" +
+                            (method == "halving" ? "halving: {max_epochs: 3}\n" : ""),
+                        kFile);
     CHECK(loaded.problems.empty());
     return loaded.warnings;
   };

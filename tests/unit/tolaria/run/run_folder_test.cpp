@@ -52,7 +52,9 @@ TEST_CASE("a new run folder has its configuration, its checkpoints' place and it
 
 TEST_CASE("a run is made neither in a folder that holds runs nor within a run") {
   FaultyFileSystem files;
-  { const auto other = create_run_folder(files, "/runs/a", "epochs: 3\n"); }
+  {
+    const auto other = create_run_folder(files, "/runs/a", "epochs: 3\n");
+  }
   const auto [above, why_above] = failure_of([&] { create_run_folder(files, "/runs", "epochs: 3\n"); });
   CHECK(above == ExitCode::kConfig);
   CHECK(has(why_above, "/runs holds other runs, like a; a run needs a folder of its own"));
