@@ -41,11 +41,12 @@ TEST_CASE("what is in use, no run folder, a link or has changed is not deleted")
   CHECK(fs::exists(room / "folder"));
 }
 
-TEST_CASE("a run with another run in it is not deleted") {
+TEST_CASE("a run with another run in it is not deleted, and its checkpoints can be") {
   const esper::test::TemporaryFolder room;
   const RunFolder run(room / "run"), within(room / "run/study/run");
   CHECK_THAT(remove_run(run.path).error(), ContainsSubstring("/run holds another run, " + within.path));
   CHECK(fs::exists(within.path));
+  CHECK(remove_checkpoints(run.path, {RunFolder::checkpoint_name(1)}, read_run_stamp(run.path)));
   fs::rename(within.path, room / "other");
   CHECK(remove_run(run.path));
 }
