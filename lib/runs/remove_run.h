@@ -17,7 +17,8 @@ base::Expected<void> check_removable(const std::string& folder, const std::strin
 // Refused, with the reason, where check_removable() refuses, or where the run is in use.
 base::Expected<void> remove_run(const std::string& folder, const std::string& stamp = {});
 
-// Deletes these checkpoints of it. Refused likewise, though not for another run in the folder; a reason names the checkpoint that could not be deleted.
+// Deletes these checkpoints of it. Refused likewise, though not for another run in the folder; a reason names the
+// checkpoint that could not be deleted.
 base::Expected<void> remove_checkpoints(const std::string& folder, const std::vector<std::string>& names,
                                         const std::string& stamp);
 

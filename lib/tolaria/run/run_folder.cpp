@@ -51,14 +51,17 @@ void require_place_for_folder(FileSystem& files, const std::string& path) {
 void require_folder_of_its_own(FileSystem& files, const std::string& path) {
   const auto is_run = [&](const std::string& folder) {
     try {
+      // Other programs' projects have config.yaml and checkpoints/, too.
       return files.kind_of(folder + "/config.yaml") == PathKind::kFile &&
-             files.kind_of(folder + "/checkpoints") == PathKind::kFolder;
+             files.kind_of(folder + "/lock") == PathKind::kFile;
     } catch (const base::IoError&) {  // a link, or a folder that cannot be read
       return false;
     }
   };
-  const std::string above = storage::parent_of(path);
-  if (above != path && is_run(above)) {
+  std::string below = path;
+  for (auto above = storage::parent_of(path); above != below; above = storage::parent_of(above)) {
+    below = above;
+    if (!is_run(above)) continue;
     throw Error(ExitCode::kConfig, fmt::format("{} lies within the run {}; a run needs a folder of its own: choose "
                                                "another place with --run-dir or runs_dir",
                                                path, above));

@@ -61,7 +61,17 @@ TEST_CASE("a run is made neither in a folder that holds runs nor within a run") 
   const auto [within, why_within] = failure_of([&] { create_run_folder(files, "/runs/a/b", "epochs: 3\n"); });
   CHECK(within == ExitCode::kConfig);
   CHECK(has(why_within, "/runs/a/b lies within the run /runs/a;"));
+  const auto [deeper, why_deeper] = failure_of([&] { create_run_folder(files, "/runs/a/b/c", "epochs: 3\n"); });
+  CHECK(deeper == ExitCode::kConfig);
+  CHECK(has(why_deeper, "/runs/a/b/c lies within the run /runs/a;"));
   CHECK(files.names_in("/runs") == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("a run is made in another program's project, with a config.yaml and checkpoints of its own") {
+  FaultyFileSystem files;
+  storage::ensure_folder(files, "/project/checkpoints");
+  files.put("/project/config.yaml", "lr: 1\n");
+  CHECK(create_run_folder(files, "/project/run", "epochs: 3\n").path == "/project/run");
 }
 
 TEST_CASE("a folder in use is rejected, when creating and when resuming a run") {
