@@ -38,11 +38,13 @@ def check_rows(module):
         return
     samples = torch.rand(3, *module.INPUT_SHAPE)
     assert torch.equal(module.preprocess(samples.flatten(1)), module.preprocess(samples))
-    try:
-        module.preprocess(torch.rand(3, 1 + math.prod(module.INPUT_SHAPE)))
-    except ValueError:
-        return
-    raise AssertionError("a sample of another shape was prepared")
+    size = math.prod(module.INPUT_SHAPE)
+    for shape in [(3, 1 + size), (2, 3, size)]:
+        try:
+            module.preprocess(torch.rand(shape))
+        except ValueError:
+            continue
+        raise AssertionError(f"samples of shape {shape} were prepared")
 
 
 def difference_of(folder):

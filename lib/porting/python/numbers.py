@@ -8,7 +8,7 @@ def preprocess(x):
     """What the network takes, float32 [B, *INPUT_SHAPE], from samples as they are in the data, one or a batch of them.
     Images may be rows of numbers. UNIT: what counts as 1; 255 where the data are pixels from 0 to 255."""
     x = torch.as_tensor(x).float() / UNIT
-    if x.shape[-1:] == (math.prod(INPUT_SHAPE),):
+    if x.dim() <= 2 and x.shape[-1:] == (math.prod(INPUT_SHAPE),):
         x = x.reshape(-1, *INPUT_SHAPE)
     if x.dim() == len(INPUT_SHAPE):
         x = x[None]
