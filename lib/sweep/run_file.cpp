@@ -71,9 +71,8 @@ class ConfigurationCheck {
     if (sweep_.settings.method != Method::kHalving || !grows) return;
     const std::string text =
         "a run that grows ends at each rung: nothing germinates there, and its unfinished seeds become part of the "
-        "host "
-        "or are removed, so a run of the best configuration without rungs grows otherwise and may end with another "
-        "figure; method: random trains each configuration in one go";
+        "host or are removed, so a run of the best configuration without rungs grows otherwise and may end with "
+        "another figure; method: random trains each configuration in one go";
     if (warned_.insert({"method", text}).second) out_.warnings.push_back({places_.method, "method", text});
   }
 

@@ -99,13 +99,15 @@ base::Expected<FramePrefix> parse_prefix(std::string_view bytes) {
   return FramePrefix{header, static_cast<std::size_t>(content)};
 }
 
-std::string said(std::string_view error) { return "it says: " + base::shortened(base::printable_line(error), 400); }
+std::string program_error(std::string_view error) {
+  return "it says: " + base::shortened(base::printable_line(error), 400);
+}
 
 base::Expected<SampleLayout> parse_layout(std::string_view text, config::Task task) {
   const auto document = base::parse_json(text, kLongestFrameHeader);
   if (!document) return base::failure("its first frame: " + document.error());
   const auto error = document->find("error");
-  if (error != document->end() && error->is_string()) return base::failure(said(error->get<std::string>()));
+  if (error != document->end() && error->is_string()) return base::failure(program_error(error->get<std::string>()));
   auto layout = base::from_json<SampleLayout>(*document);
   if (!layout) return base::failure("its first frame: " + layout.error());
   if (layout->outputs == 0) layout->outputs = static_cast<std::int64_t>(layout->classes.size());

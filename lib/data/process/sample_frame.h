@@ -75,8 +75,8 @@ struct FramePrefix {
 // Of kFramePrefix bytes. Fails for what is no frame's beginning.
 base::Expected<FramePrefix> parse_prefix(std::string_view bytes);
 
-// What to say of the member "error" of a frame, which the program wrote.
-std::string said(std::string_view error);
+// The message for the member "error" of a frame, which the program wrote.
+std::string program_error(std::string_view error);
 
 // Fails with the reason for what does not go together, or not with the task, or with the program's own.
 base::Expected<SampleLayout> parse_layout(std::string_view text, config::Task task);

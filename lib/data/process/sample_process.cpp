@@ -167,7 +167,7 @@ void SampleProcess::fetch(const BatchRequest& request, std::span<char> inputs, s
   if (!document) lose(place(request) + ": " + document.error());
   const auto header = base::from_json<BatchHeader>(*document);
   if (!header) lose(place(request) + ": " + header.error());
-  if (!header->error.empty()) lose(place(request) + ": " + said(header->error));
+  if (!header->error.empty()) lose(place(request) + ": " + program_error(header->error));
   if (header->epoch != request.epoch || header->index != request.index || header->size != request.size) {
     lose(fmt::format("{}: it sent batch {} of epoch {}, of {} samples, for {} samples of this one", place(request),
                      header->index, header->epoch, header->size, request.size));
