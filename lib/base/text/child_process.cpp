@@ -163,18 +163,9 @@ pid_t start_child(const ChildPlan& plan) {
 }
 
 std::optional<int> await_child(pid_t child, Duration timeout) {
-  const Clock clock;
-  const auto deadline = clock.now() + timeout;
-  const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-  for (bool has_ended = false;;) {
-    int status = 0;
-    const pid_t ended = ::waitpid(child, &status, WNOHANG);
-    if (ended == child) return status;
-    const auto left_ms = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.now()).count();
-    if ((ended < 0 && errno != EINTR) || left_ms <= 0) return std::nullopt;
-    if (has_ended) clock.sleep(kPause);  // a process that traces it has not been notified yet
-    has_ended = sleep_until_end(handle, left_ms);
-  }
+  ends_within(child, timeout);
+  int status = 0;
+  return ::waitpid(child, &status, WNOHANG) == child ? std::optional(status) : std::nullopt;
 }
 
 bool ends_within(pid_t child, Duration timeout) {
@@ -187,7 +178,7 @@ bool ends_within(pid_t child, Duration timeout) {
     if (seen == 0 && end.si_pid == child) return true;
     const auto left_ms = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock.now()).count();
     if ((seen < 0 && errno != EINTR) || left_ms <= 0) return false;
-    if (has_ended) clock.sleep(kPause);  // as above
+    if (has_ended) clock.sleep(kPause);  // a process that traces it has not been notified yet
     has_ended = sleep_until_end(handle, left_ms);
   }
 }
