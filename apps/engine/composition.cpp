@@ -14,6 +14,7 @@
 #include "engine/stall_report.h"
 #include "nissa/log.h"
 #include "tolaria/evaluation/averaged_model.h"
+#include "tolaria/state/last_epoch.h"
 
 namespace esper::engine {
 
@@ -103,7 +104,10 @@ Composition::Composition(CompositionParts parts)
 
 tolaria::SaveSource Composition::save_source(const TrainingSetup& setup) {
   return {facts_, *setup.model, progress_, *policy_.policy, [this, &setup] {
-            return tolaria::averaged_statistics(*setup.model, *loaders_.train, setup.config, setup.device);
+            const bool is_over = tolaria::is_last_epoch_over(facts_.config, progress_) ||
+                                 tolaria::should_stop_early(facts_.config, progress_);
+            return tolaria::averaged_statistics(*setup.model, *loaders_.train, setup.config, setup.device,
+                                                is_over ? tolaria::kStatisticsAfterSignal : std::chrono::seconds(0));
           }};
 }
 

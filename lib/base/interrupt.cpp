@@ -54,4 +54,8 @@ void Interrupt::end_saving() { has_state_to_save = false; }
 
 int Interrupt::requested() { return requested_signal.load(std::memory_order_relaxed); }
 
+bool Interrupt::requested_for(std::chrono::nanoseconds time) {
+  return requested() != 0 && std::chrono::milliseconds(now_ms() - requested_at_ms) >= time;
+}
+
 }  // namespace esper::base

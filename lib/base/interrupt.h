@@ -4,6 +4,8 @@
 // process. Once everything is saved they end it at once again. Exit status 130, 143 and 129. A SIGHUP that is ignored
 // when the process starts (nohup) stays ignored.
 
+#include <chrono>
+
 #include "base/signal_scope.h"
 
 namespace esper::base {
@@ -22,6 +24,8 @@ class Interrupt {
   void end_saving();
   // The signal that asked for a stop, or 0. One relaxed load; any thread.
   static int requested();
+  // Whether a signal asked for one this long ago, or longer. Any thread.
+  static bool requested_for(std::chrono::nanoseconds time);
 
  private:
   SignalScope signals_;

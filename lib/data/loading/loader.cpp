@@ -46,11 +46,11 @@ std::string Loader::pinned_refusal() const {
   return std::visit([](const auto& source) { return source.pinned_refusal(); }, source_);
 }
 
-std::optional<Batch> Loader::next() {
+std::optional<Batch> Loader::next(std::chrono::nanoseconds after_signal) {
   if (base::fault::hit("data.batch")) throw base::Error(base::ExitCode::kData, "fault point data.batch");
   TORCH_CHECK(!base::fault::hit("device.late_error"), "CUDA error: an illegal memory access was encountered");
   if (auto* resident = std::get_if<ResidentLoader>(&source_)) return resident->next();
-  return std::get<ThreadedLoader>(source_).next();
+  return std::get<ThreadedLoader>(source_).next(after_signal);
 }
 
 }  // namespace esper::data

@@ -2,6 +2,7 @@
 // Batches of a data set, epoch after epoch: prepared in advance by worker threads, or selected from a data set that is
 // on the device. Both hand out the same bits.
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <variant>
@@ -32,10 +33,11 @@ class Loader {
   BatchPlace place() const;
 
   // The next batch; nothing at the end of an epoch, once, and then the next epoch begins. Nothing, and place() stays,
-  // where a signal asks for a stop (base::Interrupt) while the batch is waited for. Rethrows what went wrong
-  // while the batch was prepared, and again at each call until a seek. Throws Error{kData} when the deadline passes;
-  // the batch can still be asked for. A resident batch on a card is queued on the current stream.
-  std::optional<Batch> next();
+  // where a signal asks for a stop (base::Interrupt) while the batch is waited for, once it was after_signal ago.
+  // Rethrows what went wrong while the batch was prepared, and again at each call until a seek. Throws Error{kData}
+  // when the deadline passes; the batch can still be asked for. A resident batch on a card is queued on the current
+  // stream.
+  std::optional<Batch> next(std::chrono::nanoseconds after_signal = {});
 
   // Why what is copied to a card lies in pageable memory, though page-locked memory was asked for; empty: it does not.
   std::string pinned_refusal() const;

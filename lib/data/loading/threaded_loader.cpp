@@ -15,8 +15,6 @@
 namespace esper::data {
 namespace {
 
-bool is_to_stop() { return base::Interrupt::requested() != 0; }
-
 // A process answers one question at a time.
 int threads_for(const Dataset& dataset, int workers) { return dataset.process ? std::min(workers, 1) : workers; }
 
@@ -94,16 +92,16 @@ void ThreadedLoader::start_producing() {
   prefetch_.start(epoch_ * num_batches_ + batch_, end);
 }
 
-std::optional<Batch> ThreadedLoader::next() {
+std::optional<Batch> ThreadedLoader::next(std::chrono::nanoseconds after_signal) {
   if (batch_ == num_batches_) {
     end_epoch();
     return std::nullopt;
   }
   std::optional<Batch> batch;
   try {
-    batch = config_.workers > 0 ? take_from_workers() : make_batch(epoch_, batch_);
+    batch = config_.workers > 0 ? take_from_workers(after_signal) : make_batch(epoch_, batch_);
   } catch (const base::Error&) {
-    if (!is_to_stop()) throw;
+    if (!base::Interrupt::requested_for(after_signal)) throw;
   }
   if (batch) ++batch_;
   return batch;
@@ -119,11 +117,12 @@ void ThreadedLoader::end_epoch() {
   }
 }
 
-// Nothing where a signal asks for a stop meanwhile.
-std::optional<Batch> ThreadedLoader::take_from_workers() {
+// Nothing where a signal asks for a stop meanwhile, and did so after_signal ago.
+std::optional<Batch> ThreadedLoader::take_from_workers(std::chrono::nanoseconds after_signal) {
   if (!prefetch_.is_running()) start_producing();
   // What a process does wrong is said by the thread that asks it, within the same time.
   const auto grace = dataset_.process ? std::chrono::seconds(1) : std::chrono::seconds(0);
+  const auto is_to_stop = [&] { return base::Interrupt::requested_for(after_signal); };
   auto batch = prefetch_.take(config_.deadline + grace, is_to_stop);
   if (!batch && !is_to_stop()) {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(config_.deadline).count();

@@ -1,6 +1,7 @@
 #pragma once
 // Batches prepared in advance by worker threads. Used through Loader.
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -23,14 +24,14 @@ class ThreadedLoader {
 
   void seek(std::int64_t epoch, std::int64_t batch);
   BatchPlace place() const { return {epoch_, batch_}; }
-  std::optional<Batch> next();
+  std::optional<Batch> next(std::chrono::nanoseconds after_signal);
   std::string pinned_refusal() const { return pinned_.refusal(); }
 
  private:
   torch::Tensor host_tensor(torch::IntArrayRef sizes, torch::ScalarType type);
   Batch make_batch(std::int64_t epoch, std::int64_t index);
   Batch fetched_batch(Batch batch) const;
-  std::optional<Batch> take_from_workers();
+  std::optional<Batch> take_from_workers(std::chrono::nanoseconds after_signal);
   void end_epoch();
   void start_producing();
 

@@ -25,7 +25,7 @@ class BeginningScope {
 }  // namespace
 
 AveragedModel::AveragedModel(step::Model& model, data::Loader& train, const config::RunConfig& config,
-                             torch::Device device)
+                             torch::Device device, std::chrono::nanoseconds after_signal)
     : parameters_(model.state), statistics_(model.network) {
   if (model.settings.ema_decay == 0 || !statistics_.exist()) return;
   const device::KeptRngState kept(device);
@@ -33,8 +33,8 @@ AveragedModel::AveragedModel(step::Model& model, data::Loader& train, const conf
   const BeginningScope beginning(train);
   std::int64_t left = std::min(data::batches_of(kStatisticsSamples, config.data.batch_size), train.num_batches());
   const auto next_inputs = [&]() -> std::optional<torch::Tensor> {
-    if (left-- == 0 || base::Interrupt::requested() != 0) return std::nullopt;
-    const auto batch = train.next();
+    if (left-- == 0 || base::Interrupt::requested_for(after_signal)) return std::nullopt;
+    const auto batch = train.next(after_signal);
     return batch ? std::optional(batch->inputs.to(device)) : std::nullopt;
   };
   statistics_.recompute(next_inputs, model.settings.compute_type);
@@ -63,18 +63,20 @@ bool needs_averaged_statistics(const step::Model& model) {
 }
 
 std::vector<kasmina::NamedTensor> averaged_statistics(step::Model& model, data::Loader& train,
-                                                      const config::RunConfig& config, torch::Device device) {
-  if (!needs_averaged_statistics(model) || base::Interrupt::requested() != 0) return {};
+                                                      const config::RunConfig& config, torch::Device device,
+                                                      std::chrono::nanoseconds after_signal) {
+  if (!needs_averaged_statistics(model) || base::Interrupt::requested_for(after_signal)) return {};
   std::vector<kasmina::NamedTensor> statistics;
   try {
-    statistics = AveragedModel(model, train, config, device).statistics();
+    statistics = AveragedModel(model, train, config, device, after_signal).statistics();
   } catch (const base::Error& error) {
     if (error.code() != base::ExitCode::kData) throw;  // what is saved then is the state alone
     return {};
   }
   const bool finite = std::ranges::all_of(
       statistics, [](const auto& it) { return torch::isfinite(it.tensor).all().template item<bool>(); });
-  return finite && base::Interrupt::requested() == 0 ? statistics : std::vector<kasmina::NamedTensor>();
+  const bool is_whole = !base::Interrupt::requested_for(after_signal);
+  return finite && is_whole ? statistics : std::vector<kasmina::NamedTensor>();
 }
 
 }  // namespace esper::tolaria

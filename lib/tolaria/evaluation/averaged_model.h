@@ -3,6 +3,7 @@
 // batch norm's statistics of these parameters, since those of the live ones normalise another network's features.
 // Training thread.
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
@@ -19,14 +20,19 @@ namespace esper::tolaria {
 // in BatchNorm").
 inline constexpr std::int64_t kStatisticsSamples = 1024;
 
+// A run whose last step is trained saves them with its last checkpoint or never: how long after a signal their batches
+// are still read there. Who stops it may wait for ten seconds alone.
+inline constexpr auto kStatisticsAfterSignal = std::chrono::seconds(5);
+
 // While it lives the model is the averaged one; then it is, bit for bit, what it was, the default random number
 // generators and the loader's place included. It depends on the averages, the seeds' alphas and the configuration
 // alone, so a resumed run and `esper evaluate` measure the same. Without batch norm no batch is read; without averages
-// nothing is done. A signal ends the reading of batches early.
+// nothing is done. A signal ends the reading of batches early, once it was after_signal ago.
 class AveragedModel {
  public:
   // train: the run's training data, from where statistics are taken.
-  AveragedModel(step::Model& model, data::Loader& train, const config::RunConfig& config, torch::Device device);
+  AveragedModel(step::Model& model, data::Loader& train, const config::RunConfig& config, torch::Device device,
+                std::chrono::nanoseconds after_signal = {});
   // saved: a checkpoint's tensors, with the statistics among them. Throws Error{kCheckpoint} where they are missing or
   // do not fit.
   AveragedModel(step::Model& model, const std::vector<kasmina::NamedTensor>& saved);
@@ -45,8 +51,9 @@ class AveragedModel {
 bool needs_averaged_statistics(const step::Model& model);
 
 // What a checkpoint keeps, so that the model can be used without its training data. Empty where nothing is needed, a
-// signal came, the training data cannot be read, or a figure is not finite.
+// signal came after_signal ago, the training data cannot be read, or a figure is not finite.
 std::vector<kasmina::NamedTensor> averaged_statistics(step::Model& model, data::Loader& train,
-                                                      const config::RunConfig& config, torch::Device device);
+                                                      const config::RunConfig& config, torch::Device device,
+                                                      std::chrono::nanoseconds after_signal = {});
 
 }  // namespace esper::tolaria

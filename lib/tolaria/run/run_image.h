@@ -22,7 +22,7 @@ struct SaveSource {
   const RunProgress& progress;
   const tamiyo::RunPolicy& policy;
   // The averaged model's batch norm statistics, of the model as it is now; empty where there are none, or a signal
-  // came. May be null: none.
+  // left no time for them. May be null: none.
   std::function<std::vector<kasmina::NamedTensor>()> averaged_statistics = {};
 };
 

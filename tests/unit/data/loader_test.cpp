@@ -4,11 +4,14 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
+#include <csignal>
 #include <set>
 #include <utility>
 
 #include "base/error.h"
 #include "base/fault.h"
+#include "base/interrupt.h"
 #include "support/loader_epoch.h"
 #include "support/threads.h"
 
@@ -33,6 +36,15 @@ Dataset text_with_broken_window(std::int64_t count, std::int64_t broken) {
   set.windows = torch::arange(count) * 4;
   set.windows[broken] = count * 4 + 1;
   set.shape = leyline::tokens_shape(4, count * 4 + 1);
+  return set;
+}
+
+// Whose batch takes longer than a millisecond.
+Dataset one_large_sample() {
+  Dataset set;
+  set.inputs = torch::zeros({1, 30'000'000}, torch::kUInt8);
+  set.targets = torch::zeros({1}, torch::kInt64);
+  set.shape = leyline::features_shape(30'000'000, 2);
   return set;
 }
 
@@ -283,10 +295,7 @@ TEST_CASE("what fails in a worker surfaces at its batch, again until a seek, and
 }
 
 TEST_CASE("waiting has a deadline, and a late batch is still delivered") {
-  Dataset set;
-  set.inputs = torch::zeros({1, 30'000'000}, torch::kUInt8);
-  set.targets = torch::zeros({1}, torch::kInt64);
-  set.shape = leyline::features_shape(30'000'000, 2);
+  const auto set = one_large_sample();
   auto config = config_of(1);
   config.augment = {};
   config.deadline = 1ms;
@@ -305,6 +314,21 @@ TEST_CASE("waiting has a deadline, and a late batch is still delivered") {
     } catch (const base::Error&) {
     }
   }
+  REQUIRE(batch);
+  CHECK(batch->index == 0);
+}
+
+TEST_CASE("a signal ends the wait for a batch at once, or after the time that the caller names") {
+  const auto set = one_large_sample();
+  auto config = config_of(1);
+  config.augment = {};
+  Loader loader(set, {}, config);
+  base::Interrupt interrupt;
+  interrupt.begin_saving();
+  raise(SIGTERM);
+  CHECK_FALSE(loader.next());
+  CHECK(loader.place().batch == 0);
+  const auto batch = loader.next(1h);
   REQUIRE(batch);
   CHECK(batch->index == 0);
 }

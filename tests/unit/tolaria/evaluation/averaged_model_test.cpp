@@ -8,7 +8,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <chrono>
 #include <cmath>
+#include <csignal>
 #include <map>
 #include <string>
 #include <vector>
@@ -162,6 +164,25 @@ TEST_CASE("with the statistics that a checkpoint keeps the averaged model is the
   CHECK_THROWS_AS(AveragedModel(*it.model, incomplete), base::Error);
   CHECK_THROWS_AS(AveragedModel(*it.model, {}), base::Error);
   CHECK(differing(it.bits(), before).empty());
+}
+
+TEST_CASE("after a signal a checkpoint's statistics are computed as without it, while it leaves them time") {
+  SmallRun it(fast_cnn());
+  REQUIRE(it.go().kind == RunOutcome::Kind::kDone);
+  const auto statistics = [&](std::chrono::nanoseconds after_signal) {
+    std::map<std::string, torch::Tensor> found;
+    const auto saved =
+        tolaria::averaged_statistics(*it.model, *it.train_data, it.facts.config, torch::kCPU, after_signal);
+    for (const auto& [id, tensor] : saved) found[id] = tensor;
+    return found;
+  };
+  const auto before = statistics({});
+  REQUIRE(before.size() == 6);
+  raise(SIGTERM);
+  CHECK(statistics({}).empty());
+  const auto after = statistics(std::chrono::hours(1));
+  REQUIRE(after.size() == 6);
+  CHECK(differing(after, before).empty());
 }
 
 TEST_CASE("averaged parameters are validated with batch norm's statistics of their own") {
