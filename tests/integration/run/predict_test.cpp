@@ -239,8 +239,8 @@ TEST_CASE("data of another kind are refused by name") {
     return problem_of(it.evaluate({"--set", "data.test_path=" + file}), 3);
   };
   const auto few = it.room.write("few.csv", "1,2,3,cat\n");
-  CHECK_THAT(problem_of(it.evaluate({"--set", "data.test_path=" + few}), 2),
-             ContainsSubstring("[64] does not fit samples of shape [3]"));
+  CHECK_THAT(problem_of(it.evaluate({"--set", "data.test_path=" + few}), 3),
+             ContainsSubstring(few + ": samples of shape [3]; the run was trained on [64]"));
   Rows strangers = it.rows;
   strangers.classes[7] = "wolf";
   CHECK_THAT(refused(csv(strangers, Columns::kAll)), ContainsSubstring("class \\\"wolf\\\" does not occur"));
