@@ -175,11 +175,18 @@ TEST_CASE("two runs are compared by figures and fields, and one of them is delet
   CHECK(esper_runs({"rm", room.run("1"), "--yes"}).exit_code == 0);
   CHECK_FALSE(fs::exists(room.run("1")));
   CHECK(fs::exists(room.run("2")));
-  // One that goes with another cannot be deleted after it: what was deleted is said all the same.
-  const auto within = room.run("2") / "within";
   fs::copy(room.run("2"), room.path / "copy", fs::copy_options::recursive);
+  const auto within = room.run("2") / "within";
   fs::rename(room.path / "copy", within);
-  const auto partly = esper_runs({"rm", room.run("2"), within, "--yes", "--json"});
+  const auto both = esper_runs({"rm", room.run("2"), within, "--yes"});
+  CHECK(both.exit_code == 2);
+  CHECK_THAT(both.err, ContainsSubstring("holds another run"));
+  CHECK(fs::exists(within / "config.yaml"));
+  // One that lies deeper than is searched goes with the other, and cannot be deleted after it: what was deleted is said.
+  const auto deep = room.run("2") / "a/b/c/d/e/within";
+  fs::create_directories(deep.parent_path());
+  fs::rename(within, deep);
+  const auto partly = esper_runs({"rm", room.run("2"), deep, "--yes", "--json"});
   CHECK(partly.exit_code == 6);
   const json result = json_of(partly);
   CHECK(result["deleted"] == json::array({room.run("2").string()}));
