@@ -182,7 +182,8 @@ TEST_CASE("two runs are compared by figures and fields, and one of them is delet
   CHECK(both.exit_code == 2);
   CHECK_THAT(both.err, ContainsSubstring("holds another run"));
   CHECK(fs::exists(within / "config.yaml"));
-  // One that lies deeper than is searched goes with the other, and cannot be deleted after it: what was deleted is said.
+  // One that lies deeper than is searched goes with the other, and cannot be deleted after it: what was deleted is
+  // said.
   const auto deep = room.run("2") / "a/b/c/d/e/within";
   fs::create_directories(deep.parent_path());
   fs::rename(within, deep);
