@@ -53,8 +53,7 @@ CAVEATS = """- The hosts are small on purpose and the runs are short. The result
   small with seeds 101 to 103, where test figures were seen as well; the test images of CIFAR-10 are the same for all seeds. Seeds below 21 belong to earlier versions of this
   page, on which growing lost. The third data set was not used before its runs.
 - Time is that of the eager lane on the processor named above; with another lane or device the equal-time rows would differ.
-- The figures are those of the commit named with them. In later versions gate G2 counts the gradient of fossils as the host's, and a seed with a control
-  is also pruned once gate G2 or G4 is out of its reach. A new call may grow other modules.
+- The figures are those of the commit named with them. A new call may grow other modules.
 """
 
 
