@@ -16,7 +16,7 @@ class TextTokens {
 
   // Throws Error{kData} naming the first character or word that is no token, and for an empty text. `place`: what the
   // message calls the text.
-  std::vector<std::int64_t> of_text(const std::string& text, const std::string& place = "the prompt") const;
+  std::vector<std::int64_t> of_text(const std::string& text, const std::string& place) const;
   // Numbers only where tokens have no texts.
   std::string text_of(const std::vector<std::int64_t>& tokens) const;
 

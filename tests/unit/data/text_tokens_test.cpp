@@ -34,21 +34,23 @@ data::Preprocessing of_numbers() {
 TEST_CASE("characters are the tokens that they were in training") {
   const auto like = of_characters();
   const TextTokens tokens(like);
-  CHECK(tokens.of_text("b\xc3\xa4\na") == std::vector<std::int64_t>{2, 3, 0, 1});
+  CHECK(tokens.of_text("b\xc3\xa4\na", "the prompt") == std::vector<std::int64_t>{2, 3, 0, 1});
   CHECK(tokens.text_of({2, 3, 0, 1}) == "b\xc3\xa4\na");
-  CHECK_THAT(error_of([&] { tokens.of_text("abc"); }).what(), ContainsSubstring("character 3, \"c\", does not occur"));
-  CHECK_THAT(error_of([&] { tokens.of_text("a\xff"); }).what(), ContainsSubstring("byte 1 is not valid UTF-8"));
-  CHECK(error_of([&] { tokens.of_text(""); }).code() == base::ExitCode::kData);
+  CHECK_THAT(error_of([&] { tokens.of_text("abc", "the prompt"); }).what(),
+             ContainsSubstring("character 3, \"c\", does not occur"));
+  CHECK_THAT(error_of([&] { tokens.of_text("a\xff", "the prompt"); }).what(),
+             ContainsSubstring("byte 1 is not valid UTF-8"));
+  CHECK(error_of([&] { tokens.of_text("", "the prompt"); }).code() == base::ExitCode::kData);
 }
 
 TEST_CASE("tokens without characters are numbers") {
   const auto like = of_numbers();
   const TextTokens tokens(like);
-  CHECK(tokens.of_text(" 3 0\n1 ") == std::vector<std::int64_t>{3, 0, 1});
+  CHECK(tokens.of_text(" 3 0\n1 ", "the prompt") == std::vector<std::int64_t>{3, 0, 1});
   CHECK(tokens.text_of({3, 0, 1}) == "3 0 1");
   for (const auto* word : {"4", "-1", "x", "1.5", "99999999999999999999"}) {
     INFO(word);
-    CHECK_THAT(error_of([&] { tokens.of_text(word); }).what(),
+    CHECK_THAT(error_of([&] { tokens.of_text(word, "the prompt"); }).what(),
                ContainsSubstring("is not a token") && ContainsSubstring("from 0 to 3"));
   }
   auto named = of_numbers();
