@@ -22,7 +22,8 @@ std::string stages_of(const nlohmann::json& state);
 // Copies a run as it was right after `checkpoint` had been published.
 void copy_run_until(const std::filesystem::path& from, const std::string& checkpoint, const std::filesystem::path& to);
 
-// The packets of telemetry.jsonl; fails the test for a line that is no JSON.
+// The packets of telemetry.jsonl. A process that is killed while it writes a line leaves a part of it: fails the test
+// if more lines are no JSON than processes of the run may have been killed.
 std::vector<nlohmann::json> packets_of(const std::filesystem::path& run);
 // All events of that name.
 std::vector<nlohmann::json> events_of(const std::filesystem::path& run, const std::string& name);
