@@ -91,14 +91,6 @@ void add_cache_dir_option(CLI::App& command, std::string& cache_dir) {
 
 void add_json_flag(CLI::App& command, bool& json) { command.add_flag("--json", json, "Print JSON, including errors"); }
 
-std::vector<std::string> single_policy_kinds() {
-  std::vector<std::string> kinds;
-  for (const auto& [kind, name] : names(config::PolicyKind{})) {
-    if (kind != config::PolicyKind::kEnsemble) kinds.emplace_back(name);
-  }
-  return kinds;
-}
-
 bool sets(const std::vector<std::string>& assignments, const std::string& field) {
   return std::ranges::any_of(assignments, [&](const auto& one) { return one.starts_with(field + "="); });
 }

@@ -35,8 +35,6 @@ void add_set_option(CLI::App& command, std::vector<std::string>& assignments);
 // Of the commands that compile.
 void add_cache_dir_option(CLI::App& command, std::string& cache_dir);
 void add_json_flag(CLI::App& command, bool& json);
-// The kinds of policy that decide by themselves: all but ensemble.
-std::vector<std::string> single_policy_kinds();
 // Whether one of them sets the field.
 bool sets(const std::vector<std::string>& assignments, const std::string& field);
 // Of the commands that start the program which a run folder names as its policy.

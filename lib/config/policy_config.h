@@ -1,12 +1,14 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/names.h"
 #include "base/quantity.h"
+#include "base/text/joined.h"
 #include "config/entries/entry.h"
 #include "config/entries/scheduled_germination.h"
 #include "config/field.h"
@@ -24,6 +26,21 @@ constexpr auto names(PolicyKind) {
                     std::pair{K::kProcess, "process"},   std::pair{K::kEnsemble, "ensemble"}};
 }
 
+// The kinds that decide by themselves: all but ensemble.
+inline std::vector<std::string> single_policy_kinds() {
+  std::vector<std::string> kinds;
+  for (const auto& [kind, name] : names(PolicyKind{})) {
+    if (kind != PolicyKind::kEnsemble) kinds.emplace_back(name);
+  }
+  return kinds;
+}
+
+// Of that name; none where there is no such kind.
+inline std::optional<PolicyKind> single_policy_kind(std::string_view name) {
+  const auto kind = base::from_name<PolicyKind>(name);
+  return kind != PolicyKind::kEnsemble ? kind : std::nullopt;
+}
+
 // Where a policy of Esper's own runs.
 enum class PolicyHost { kThread, kProcess };
 constexpr auto names(PolicyHost) {
@@ -36,13 +53,9 @@ struct EnsembleMember {
   PolicyKind kind = PolicyKind::kNone;
 
   static base::Expected<EnsembleMember> parse(std::string_view text) {
-    const auto kind = base::from_name<PolicyKind>(text);
-    if (kind && *kind != PolicyKind::kEnsemble) return EnsembleMember{*kind};
-    std::string kinds;
-    for (const auto& [known, name] : names(PolicyKind{})) {
-      if (known != PolicyKind::kEnsemble) kinds += (kinds.empty() ? "" : ", ") + std::string(name);
-    }
-    return base::failure("\"" + std::string(text) + "\" is not a policy that an ensemble can ask; those are " + kinds);
+    if (const auto kind = single_policy_kind(text)) return EnsembleMember{*kind};
+    return base::failure("\"" + std::string(text) + "\" is not a policy that an ensemble can ask; those are " +
+                         base::joined(single_policy_kinds()));
   }
 };
 

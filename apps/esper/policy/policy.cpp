@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/names.h"
 #include "base/text/joined.h"
 #include "base/text/nearest.h"
 #include "base/text/printable.h"
@@ -23,14 +22,13 @@ struct SwapOptions {
 
 // A kind, or a file of weights.
 void read_policy(const std::string& policy, SwapRequest& request) {
-  const auto kind = base::from_name<config::PolicyKind>(policy);
-  if (kind && *kind != config::PolicyKind::kEnsemble) {
+  if (const auto kind = config::single_policy_kind(policy)) {
     request.policy = *kind;
     return;
   }
   std::error_code ignored;
   if (!std::filesystem::exists(policy, ignored)) {
-    const std::vector<std::string> kinds = single_policy_kinds();
+    const std::vector<std::string> kinds = config::single_policy_kinds();
     const auto meant = base::nearest(policy, kinds);
     throw base::Error(
         base::ExitCode::kConfig,
@@ -81,9 +79,9 @@ void add_swap(CLI::App& policy, Front& front) {
   const auto options = std::make_shared<SwapOptions>();
   add_run(*command, options->request.run_dir);
   command
-      ->add_option(
-          "--policy", options->policy,
-          "Kind of policy (" + base::joined(single_policy_kinds()) + "), or a file of a policy network's weights")
+      ->add_option("--policy", options->policy,
+                   "Kind of policy (" + base::joined(config::single_policy_kinds()) +
+                       "), or a file of a policy network's weights")
       ->required()
       ->type_name("POLICY")
       ->check(refuse_empty);

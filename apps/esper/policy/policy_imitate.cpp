@@ -5,7 +5,6 @@
 #include <cmath>
 #include <filesystem>
 
-#include "base/names.h"
 #include "base/text/joined.h"
 #include "base/text/printable.h"
 #include "esper/engine_loader.h"
@@ -39,11 +38,10 @@ void check_out(const ImitateRequest& request) {
 }
 
 void check_teacher(const std::string& teacher) {
-  const auto kind = base::from_name<config::PolicyKind>(teacher);
-  if (kind && *kind != config::PolicyKind::kEnsemble) return;
+  if (config::single_policy_kind(teacher)) return;
   throw base::Error(base::ExitCode::kConfig,
                     fmt::format("--teacher {} is not a policy that decides by itself; kinds: {}",
-                                base::in_quotes(teacher), base::joined(single_policy_kinds())));
+                                base::in_quotes(teacher), base::joined(config::single_policy_kinds())));
 }
 
 // The ranges of the options let it through.
