@@ -244,7 +244,7 @@ std::string make_fork(const ForkRequest& request) {
   const auto checkpoint = checkpoint_at(files, request);
   config::RunConfig with_parents_policy = request.job.config;
   with_parents_policy.policy.kind = request.parents_policy;
-  TrainingSetup setup = set_up(with_parents_policy, request.job.cache_dir, "the same command with");
+  TrainingSetup setup = set_up(with_parents_policy, request.job.cache_dir, kSameCommand);
   lanes::check_lane(setup.config.step, setup.device);
   auto origin = restore_parent(setup, files, checkpoint, request);
   const auto settings = settings_of(origin, request.job.config);

@@ -16,8 +16,6 @@ namespace {
 using base::Error;
 using base::ExitCode;
 
-constexpr char kSameCommand[] = "the same command with";
-
 bool same_tensor(const torch::Tensor& a, const torch::Tensor& b) {
   if (!a.defined() || !b.defined()) return a.defined() == b.defined();
   return a.scalar_type() == b.scalar_type() && a.equal(b);

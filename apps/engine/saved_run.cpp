@@ -12,6 +12,7 @@
 #include "nissa/log.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
 #include "tolaria/run/no_checkpoint.h"
+#include "tolaria/state/training_identity.h"
 
 namespace esper::engine {
 namespace {
@@ -69,6 +70,47 @@ bool has_statistics(const tolaria::CheckpointImage& image) {
   return std::ranges::any_of(image.tensors, [](const auto& it) { return it.id.starts_with(step::kAveragedTensors); });
 }
 
+// Those that this configuration finds, where they are what the checkpoint was trained on.
+data::Splits training_data(const config::RunConfig& config, const SavedRun& saved, const std::string& way_out) {
+  auto data = load_data(config, way_out, data::TestPart::kUnread);
+  const auto own = tolaria::training_identity(config, data).check_data(saved.image.info.training_hash);
+  if (!own) throw Error(ExitCode::kData, own.error());
+  return data;
+}
+
+std::vector<kasmina::NamedTensor> statistics_over(const TrainingSetup& setup, const data::Dataset& train) {
+  const auto loader = open_loader(setup, train, data::Order::kShuffled);
+  auto statistics = tolaria::compute_averaged_statistics(*setup.model, *loader, setup.config, setup.device);
+  if (statistics.empty()) throw Error(ExitCode::kData, "one is not finite");
+  return statistics;
+}
+
+[[noreturn]] void refuse_without_statistics(const SavedRun& saved, const std::string& reason) {
+  throw Error(ExitCode::kCheckpoint,
+              fmt::format("{} holds no batch norm statistics of the averaged model, like checkpoints saved by a run "
+                          "that a signal or an error ended, or by an earlier version, and they cannot be computed from "
+                          "the run's training data: {}. Make the data available and repeat the command; or continue "
+                          "the run where epochs are left (esper train --resume), whose next checkpoint holds the "
+                          "statistics; or choose another checkpoint with --checkpoint",
+                          saved.path, reason));
+}
+
+std::vector<kasmina::NamedTensor> computed_statistics(const TrainingSetup& setup, const SavedRun& saved,
+                                                      const std::string& way_out) {
+  try {
+    if (setup.data.train.inputs.defined()) return statistics_over(setup, setup.data.train);
+    nissa::log::info(saved.path +
+                     " holds no batch norm statistics of the averaged model: computing them from the run's training "
+                     "data");
+    const auto data = training_data(setup.config, saved, way_out);
+    return statistics_over(setup, data.train);
+  } catch (const Error& error) {
+    const auto code = error.code();
+    if (code != ExitCode::kData && code != ExitCode::kConfig && code != ExitCode::kPolicy) throw;
+    refuse_without_statistics(saved, error.what());
+  }
+}
+
 }  // namespace
 
 SavedRun open_saved_run(base::FileSystem& files, const std::string& run_dir, const std::string& checkpoint) {
@@ -105,20 +147,11 @@ void restore(TrainingSetup& setup, const SavedRun& saved) {
   if (!restored) refuse_checkpoint(restored.error());
 }
 
-tolaria::AveragedModel averaged_model(TrainingSetup& setup, const SavedRun& saved) {
+tolaria::AveragedModel averaged_model(const TrainingSetup& setup, const SavedRun& saved, const std::string& way_out) {
   if (!tolaria::needs_averaged_statistics(*setup.model) || has_statistics(saved.image)) {
     return {*setup.model, saved.image.tensors};
   }
-  if (!setup.data.train.inputs.defined()) {
-    throw Error(ExitCode::kCheckpoint,
-                saved.path +
-                    " holds no batch norm statistics of the averaged model, like checkpoints saved by a run that a "
-                    "signal or an error ended, or by an earlier version: choose another with --checkpoint, or continue "
-                    "the run (esper train --resume); if the run is over, move this checkpoint away before, so that "
-                    "the steps after the one before it are trained again");
-  }
-  const auto train = open_loader(setup, setup.data.train, data::Order::kShuffled);
-  return {*setup.model, *train, setup.config, setup.device};
+  return {*setup.model, computed_statistics(setup, saved, way_out)};
 }
 
 }  // namespace esper::engine

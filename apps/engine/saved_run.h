@@ -37,7 +37,9 @@ base::Expected<void> restore_network(step::Model& model, const std::string& path
 void restore(TrainingSetup& setup, const SavedRun& saved);
 
 // The setup's network as validation measures it. Its batch norm statistics are the checkpoint's; where it has none they
-// are taken from the training data, and without these Error{kCheckpoint} is thrown.
-tolaria::AveragedModel averaged_model(TrainingSetup& setup, const SavedRun& saved);
+// are computed from the run's training data, as the run would have: from the setup's, or without any from those that
+// its configuration names. Where these cannot be read, or are others, Error{kCheckpoint} is thrown.
+// way_out: as load_data() takes it.
+tolaria::AveragedModel averaged_model(const TrainingSetup& setup, const SavedRun& saved, const std::string& way_out);
 
 }  // namespace esper::engine

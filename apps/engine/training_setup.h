@@ -24,6 +24,9 @@ struct TrainingSetup {
       compile_service;  // null where no lane of the run compiles, or there is no Python
 };
 
+// A way out: with other values of --set.
+inline constexpr char kSameCommand[] = "the same command with";
+
 // way_out: what --set data.path=NEW is to be given to, for data that is no longer where a run had it; empty: a new run.
 // Throws Error: kData, kConfig.
 data::Splits load_data(const config::RunConfig& config, const std::string& way_out, data::TestPart test);

@@ -34,7 +34,7 @@ int run(const EvaluateRequest& request) {
   const SavedRun saved = open_saved_run(files, request.run_dir, request.checkpoint);
   auto [setup, measured_part] = measured_data(request, saved);
   restore(setup, saved);
-  const tolaria::AveragedModel averaged = averaged_model(setup, saved);
+  const tolaria::AveragedModel averaged = averaged_model(setup, saved, kSameCommand);
   const bool testing = measured_part == EvaluatedPart::kTest;
   const auto loader = open_loader(setup, testing ? *setup.data.test : setup.data.validation, data::Order::kSequential);
   const auto per_sample = request.by_sample ? tolaria::PerSample::kKept : tolaria::PerSample::kNotKept;

@@ -1,4 +1,5 @@
-// `esper predict`: what a checkpoint's network says of new samples. It needs the run folder alone.
+// `esper predict`: what a checkpoint's network says of new samples. It needs the run folder, and the run's data
+// where the checkpoint lacks the averaged model's statistics.
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -212,12 +213,13 @@ int run(const PredictRequest& request) {
   require_task(saved, request.config.task);
   require_inputs(request, preprocessing);
   auto config = request.config;
-  if (request.batch_size > 0) config.data.batch_size = static_cast<int>(request.batch_size);
   config.data.gpu_dataset = config::Resident::kOff;
   TrainingSetup setup = set_up_saved(config, preprocessing.shape, saved_numerics(saved));
   setup.data.standardization = preprocessing.standardization;
   restore(setup, saved);
-  const tolaria::AveragedModel averaged = averaged_model(setup, saved);
+  const tolaria::AveragedModel averaged = averaged_model(setup, saved, kSameCommand);
+  // The averages' statistics are those of the run's own batches.
+  if (request.batch_size > 0) setup.config.data.batch_size = static_cast<int>(request.batch_size);
   const PredictionLines lines(preprocessing, request.format.value_or(PredictionFormat::kCsv), request.top);
   write_to(request.file, [&](const Write& write) { predict(request, setup, lines, write); });
   return 0;

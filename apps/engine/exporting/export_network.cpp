@@ -39,6 +39,7 @@ TrainingSetup setup_of(config::RunConfig config, const SavedRun& saved) {
   config.device.kind = "cpu";
   config.device.precision = config::Precision::kFp32;
   auto setup = set_up_saved(config, saved.preprocessing->shape, saved_numerics(saved));
+  setup.data.standardization = saved.preprocessing->standardization;
   restore(setup, saved);
   return setup;
 }
@@ -83,7 +84,7 @@ ExportNetwork::ExportNetwork(const ExportRequest& request)
     : request_(request),
       saved_(saved_run(request)),
       setup_(setup_of(request.config, saved_)),
-      averaged_(averaged_model(setup_, saved_)) {}
+      averaged_(averaged_model(setup_, saved_, "esper train --resume " + request.run_dir)) {}
 
 std::string ExportNetwork::write_parts(const std::string& folder) const {
   const at::NoGradGuard no_grad;

@@ -12,8 +12,9 @@ namespace esper::engine {
 
 class ExportNetwork {
  public:
-  // On the CPU, in fp32. Needs no data. Throws Error: as open_saved_run(); kCheckpoint where the checkpoint does not
-  // say how its data were prepared; kConfig for a host that cannot be written.
+  // On the CPU, in fp32. Reads data only as averaged_model(). Throws Error: as open_saved_run() and averaged_model();
+  // kCheckpoint where the checkpoint does not say how its data were prepared; kConfig for a host that cannot be
+  // written.
   explicit ExportNetwork(const ExportRequest& request);
   ExportNetwork(const ExportNetwork&) = delete;
   ExportNetwork& operator=(const ExportNetwork&) = delete;

@@ -62,21 +62,26 @@ bool needs_averaged_statistics(const step::Model& model) {
   return model.settings.ema_decay > 0 && step::BatchStatistics(model.network).exist();
 }
 
-std::vector<kasmina::NamedTensor> averaged_statistics(step::Model& model, data::Loader& train,
-                                                      const config::RunConfig& config, torch::Device device,
-                                                      std::chrono::nanoseconds after_signal) {
-  if (!needs_averaged_statistics(model) || base::Interrupt::requested_for(after_signal)) return {};
-  std::vector<kasmina::NamedTensor> statistics;
-  try {
-    statistics = AveragedModel(model, train, config, device, after_signal).statistics();
-  } catch (const base::Error& error) {
-    if (error.code() != base::ExitCode::kData) throw;  // what is saved then is the state alone
-    return {};
-  }
+std::vector<kasmina::NamedTensor> compute_averaged_statistics(step::Model& model, data::Loader& train,
+                                                              const config::RunConfig& config, torch::Device device,
+                                                              std::chrono::nanoseconds after_signal) {
+  const auto statistics = AveragedModel(model, train, config, device, after_signal).statistics();
   const bool finite = std::ranges::all_of(
       statistics, [](const auto& it) { return torch::isfinite(it.tensor).all().template item<bool>(); });
   const bool is_whole = !base::Interrupt::requested_for(after_signal);
   return finite && is_whole ? statistics : std::vector<kasmina::NamedTensor>();
+}
+
+std::vector<kasmina::NamedTensor> averaged_statistics(step::Model& model, data::Loader& train,
+                                                      const config::RunConfig& config, torch::Device device,
+                                                      std::chrono::nanoseconds after_signal) {
+  if (!needs_averaged_statistics(model) || base::Interrupt::requested_for(after_signal)) return {};
+  try {
+    return compute_averaged_statistics(model, train, config, device, after_signal);
+  } catch (const base::Error& error) {
+    if (error.code() != base::ExitCode::kData) throw;  // what is saved then is the state alone
+    return {};
+  }
 }
 
 }  // namespace esper::tolaria

@@ -50,8 +50,13 @@ class AveragedModel {
 // Whether a prediction needs statistics besides what the model itself holds.
 bool needs_averaged_statistics(const step::Model& model);
 
-// What a checkpoint keeps, so that the model can be used without its training data. Empty where nothing is needed, a
-// signal came after_signal ago, the training data cannot be read, or a figure is not finite.
+// The statistics of a model that needs some, under the ids that they have in a checkpoint. Empty where a signal came
+// after_signal ago, or a figure is not finite. Throws Error{kData} where the training data cannot be read.
+std::vector<kasmina::NamedTensor> compute_averaged_statistics(step::Model& model, data::Loader& train,
+                                                              const config::RunConfig& config, torch::Device device,
+                                                              std::chrono::nanoseconds after_signal = {});
+// What a checkpoint keeps, so that the model can be used without its training data. Empty where nothing is needed or
+// the training data cannot be read, and as compute_averaged_statistics().
 std::vector<kasmina::NamedTensor> averaged_statistics(step::Model& model, data::Loader& train,
                                                       const config::RunConfig& config, torch::Device device,
                                                       std::chrono::nanoseconds after_signal = {});

@@ -68,15 +68,17 @@ bool TrainingIdentity::has_data_of(const std::string& saved) const {
   return dash != std::string::npos && saved.substr(dash + 1) == data;
 }
 
+base::Expected<void> TrainingIdentity::check_data(const std::string& saved) const {
+  if (has_data_of(saved)) return {};
+  return base::failure(fmt::format("the data{} differ from its training data{}", data_path, data_hint));
+}
+
 base::Expected<void> TrainingIdentity::check(const std::string& saved) const {
   const auto saved_configuration = saved.substr(0, saved.find('-'));
   if (saved_configuration != configuration && std::ranges::count(earlier, saved_configuration) == 0) {
     return base::failure(fmt::format("{}{}", kOtherConfiguration, has_data_of(saved) ? kOtherPlace : ""));
   }
-  if (!has_data_of(saved)) {
-    return base::failure(fmt::format("the data{} differ from its training data{}", data_path, data_hint));
-  }
-  return {};
+  return check_data(saved);
 }
 
 TrainingIdentity training_identity(const config::RunConfig& config, const data::Splits& data) {

@@ -22,6 +22,8 @@ struct TrainingIdentity {
   std::string text() const { return configuration + "-" + data; }
   // Whether a checkpoint that holds `saved` was trained and validated on this data.
   bool has_data_of(const std::string& saved) const;
+  // Fails with a reason if it was not.
+  base::Expected<void> check_data(const std::string& saved) const;
   // Fails with a reason if a checkpoint that holds `saved` is of another training.
   base::Expected<void> check(const std::string& saved) const;
 };

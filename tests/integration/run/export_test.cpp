@@ -130,17 +130,25 @@ TEST_CASE("an export replaces an export on request, and nothing else") {
   CHECK(names_in(trained.room.path.string()) == before);
 }
 
-TEST_CASE("a run that a signal ended within an epoch is exported once it was continued, as the refusal says") {
+TEST_CASE("a run that a signal ended within an epoch is exported with the statistics that another checkpoint holds") {
   const RunRoom room;
-  const auto run = room.run("run");
-  const auto stopped = run_program(train_command(room.write("small.yaml", growing_config()), run,
-                                                 {"epochs=2", "policy.kind=none", "training.ema_decay=0.9"}),
-                                   {"ESPER_FAULTS=tolaria.training.term@3"});
-  REQUIRE(stopped.exit_code == 143);
-  const Words command{"export", run.string(), "--format", "safetensors", "--out", room.path / "out"};
-  refused(run_esper(command), 5, "continue the run (esper train --resume)");
-  REQUIRE(resume(run).exit_code == 0);
-  CHECK(run_esper(command).exit_code == 0);
+  const auto config = room.write("small.yaml", growing_config());
+  const Words settings{"epochs=2", "policy.kind=none", "training.ema_decay=0.9"};
+  const auto stopped = room.run("stopped"), whole = room.run("whole");
+  REQUIRE(run_program(train_command(config, stopped, settings), {"ESPER_FAULTS=tolaria.training.term@3"}).exit_code ==
+          143);
+  REQUIRE(train(config, whole, settings + Words{"checkpoint.every=1 steps"}).exit_code == 0);
+  const auto name = checkpoints_of(stopped).back();
+  REQUIRE(state_of(stopped, name)["progress"]["batch"] > 0);
+  const auto exported = [&](const fs::path& run, const std::string& out) {
+    const auto finished =
+        run_esper({"export", run.string(), "--checkpoint", name, "--format", "safetensors", "--out", room.path / out});
+    INFO(finished.err);
+    REQUIRE(finished.exit_code == 0);
+    CHECK((finished.err.find("computing them from the run's training data") != std::string::npos) == (run == stopped));
+    return contents_of(room.path / out / "weights.safetensors");
+  };
+  CHECK(exported(stopped, "from-stopped") == exported(whole, "from-whole"));
 }
 
 TEST_CASE("a run that a signal ended after its last step is exported without training a step again") {

@@ -161,6 +161,57 @@ TEST_CASE("predictions are those that evaluate counts, with grown and averaged n
   CHECK_THAT(alone.err, ContainsSubstring("is not known"));
 }
 
+TEST_CASE(
+    "the averages' statistics that a checkpoint lacks are computed from the run's data, or the refusal says why") {
+  const RunRoom room;
+  const Rows rows = draw(2, 60);
+  const auto data = room.write("data.csv", csv(draw(1, 240), Columns::kAll));
+  const auto test = room.write("test.csv", csv(rows, Columns::kAll));
+  const auto inputs = room.write("inputs.csv", csv(rows, Columns::kInputs));
+  const auto config = room.write("small.yaml", growing_config());
+  const Words settings =
+      kShort + Words{"data.kind=csv", "data.path=" + data, "data.shape=[1, 8, 8]", "training.ema_decay=0.9"};
+  const auto stopped = room.run("stopped"), whole = room.run("whole");
+  REQUIRE(run_program(train_command(config, stopped, settings), {"ESPER_FAULTS=tolaria.training.term@3"}).exit_code ==
+          143);
+  REQUIRE(train(config, whole, settings + Words{"checkpoint.every=1 steps"}).exit_code == 0);
+  const auto name = checkpoints_of(stopped).back();
+  const auto predict = [&](const fs::path& run, const Words& more) {
+    return run_esper(Words{"predict", run.string(), inputs, "--checkpoint", name} + more);
+  };
+  const auto predicted = [&](const fs::path& run, const Words& more = {}) {
+    return lines_of(predict(run, Words{"--json"} + more));
+  };
+  const auto expected = predicted(whole);
+  CHECK(predicted(stopped) == expected);
+  CHECK(predicted(stopped, {"--batch-size", "7"}) == predicted(whole, {"--batch-size", "7"}));
+  const Words evaluate{"--json", "--by-sample", "--checkpoint", name, "--set", "data.test_path=" + test};
+  const auto measured = run_esper(Words{"evaluate", stopped.string()} + evaluate);
+  REQUIRE(measured.exit_code == 0);
+  check_figures(json_of(measured), json_of(run_esper(Words{"evaluate", whole.string()} + evaluate)));
+
+  const auto moved = (room.path / "moved.csv").string();
+  fs::rename(data, moved);
+  const auto check_refusal = [](const Finished& finished, const std::string& way_out) {
+    CHECK_THAT(problem_of(finished, 5), ContainsSubstring("holds no batch norm statistics of the averaged model") &&
+                                            ContainsSubstring("data.csv: does not exist") &&
+                                            ContainsSubstring(way_out + " --set data.path=NEW") &&
+                                            ContainsSubstring("continue the run where epochs are left") &&
+                                            ContainsSubstring("--checkpoint"));
+  };
+  check_refusal(predict(stopped, {}), "the same command with");
+  check_refusal(run_esper(Words{"evaluate", stopped.string()} + evaluate), "the same command with");
+  check_refusal(run_esper({"export", stopped.string(), "--format", "safetensors", "--out", room.path / "out"}),
+                "esper train --resume " + stopped.string());
+  CHECK(predicted(stopped, {"--set", "data.path=" + moved}) == expected);
+  room.write("data.csv", csv(draw(3, 240), Columns::kAll));
+  CHECK_THAT(problem_of(predict(stopped, {}), 5), ContainsSubstring("differ from its training data"));
+
+  REQUIRE(resume(stopped, {"data.path=" + moved}).exit_code == 0);
+  fs::remove(moved);
+  CHECK(run_esper({"predict", stopped.string(), inputs}).exit_code == 0);
+}
+
 TEST_CASE("a prediction is a line of CSV, in a file that is there whole or not at all") {
   const TrainedRun it(kShort + perceptron());
   const auto out = it.room.path / "classes.csv";

@@ -79,6 +79,48 @@ TEST_CASE("a program that a run folder names for its data is started where its u
   CHECK(room.as_user("bob", {"evaluate", room.folder}).exit_code == 0);
 }
 
+TEST_CASE("averages' statistics that a checkpoint lacks are computed from a program's samples where it is trusted") {
+  const DataRoom room;
+  const auto script = room.write("images.py", "import sys; sys.path.insert(0, '" + kFolder +
+                                                  "'); sys.dont_write_bytecode = True\nopen('" + room.ran.string() +
+                                                  "', 'a').write('x')\nimport samples\n"
+                                                  "layout = samples.Samples.layout\n"
+                                                  "def of_images(self):\n"
+                                                  "    return {**layout(self), 'inputs': {'type': 'float32', 'shape': "
+                                                  "[2, 1, 1]}}\n"
+                                                  "samples.Samples.layout = of_images\nsamples.main()\n");
+  const auto whole = room.run("whole");
+  const auto command = [&](const fs::path& run, const std::string& every) {
+    return Words{"train", "--config", room.config, "--run-dir", run} +
+           sets({"data.command=[python3, " + script + "]", "host.kind=cnn", "host.blocks=1", "host.pool_layers=0",
+                 "training.ema_decay=0.9", "epochs=2", "checkpoint.every=" + every});
+  };
+  REQUIRE(room.as_user("alice", command(whole, "1 steps")).exit_code == 0);
+  const Finished stopped =
+      run_program(Words{binary()} + command(room.folder, "1 epochs"),
+                  {"XDG_STATE_HOME=" + (room.path / "alice").string(), "ESPER_FAULTS=tolaria.training.term@3"});
+  INFO(stopped.out << stopped.err);
+  REQUIRE(stopped.exit_code == 143);
+  const auto name = checkpoints_of(room.folder).back();
+  const auto exporting = [&](const std::string& user, const fs::path& run, const std::string& out) {
+    return room.as_user(user,
+                        {"export", run, "--checkpoint", name, "--format", "safetensors", "--out", room.path / out});
+  };
+  const Finished refused = exporting("bob", room.folder, "out");
+  CHECK(refused.exit_code == 5);
+  CHECK_THAT(refused.err, ContainsSubstring("data.command: the run folder names the program") &&
+                              ContainsSubstring("esper train --resume"));
+  CHECK_FALSE(fs::exists(room.ran));
+  REQUIRE(exporting("alice", whole, "from-whole").exit_code == 0);
+  CHECK_FALSE(fs::exists(room.ran));
+  const Finished exported = exporting("alice", room.folder, "out");
+  INFO(exported.err);
+  REQUIRE(exported.exit_code == 0);
+  CHECK(fs::exists(room.ran));
+  CHECK(contents_of(room.path / "out/weights.safetensors") ==
+        contents_of(room.path / "from-whole/weights.safetensors"));
+}
+
 TEST_CASE("a program that dies in the middle of a run ends it with the data's exit code") {
   const DataRoom room;
   const auto dying = room.write("dying.py", "import sys; sys.path.insert(0, '" + kFolder +

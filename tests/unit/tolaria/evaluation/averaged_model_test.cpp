@@ -286,6 +286,11 @@ TEST_CASE("a failing read leaves the model as it was") {
   const auto before = it.bits();
   base::fault::arm("data.batch", 3);
   CHECK_THROWS_AS(AveragedModel(*it.model, *it.train_data, it.facts.config, torch::kCPU), base::Error);
+  base::fault::arm("data.batch", 3);
+  CHECK_THROWS_AS(tolaria::compute_averaged_statistics(*it.model, *it.train_data, it.facts.config, torch::kCPU),
+                  base::Error);
+  base::fault::arm("data.batch", 3);
+  CHECK(tolaria::averaged_statistics(*it.model, *it.train_data, it.facts.config, torch::kCPU).empty());
   base::fault::disarm_all();
   CHECK(differing(before, it.bits()) == std::vector<std::string>{});
 }

@@ -23,6 +23,10 @@ std::string refusal_of_other_data(DataKind kind, const std::string& validation_p
   const auto identity = training_identity(config, {});
   const auto checked = identity.check(identity.configuration + "-0123456789abcdef");
   REQUIRE_FALSE(checked);
+  const auto data_checked = identity.check_data("another configuration-0123456789abcdef");
+  REQUIRE_FALSE(data_checked);
+  CHECK(data_checked.error() == checked.error());
+  CHECK(identity.check_data("another configuration-" + identity.data));
   return checked.error();
 }
 
