@@ -6,7 +6,6 @@
 #include "kasmina/network/network_forward.h"
 #include "kasmina/network/network_tensors.h"
 #include "kasmina/network/network_topology.h"
-#include "kasmina/network_epoch.h"
 
 namespace esper::kasmina {
 
@@ -46,7 +45,7 @@ TakenWeights Network::take_weights(const std::string& path) {
   return kasmina::take_weights(state_.host.tensors, path);
 }
 
-std::vector<LifecycleEvent> Network::end_epoch(const EpochFacts& facts) {
+EndedEpoch Network::end_epoch(const EpochFacts& facts) {
   require_no_change();
   return kasmina::end_epoch(state_, facts);
 }

@@ -18,9 +18,9 @@
 #include "config/growth_config.h"
 #include "config/host_config.h"
 #include "kasmina/change.h"
-#include "kasmina/epoch_facts.h"
 #include "kasmina/host/host_weights.h"
 #include "kasmina/network/network_state.h"
+#include "kasmina/network_epoch.h"
 #include "kasmina/seed/slot_tap.h"
 #include "kasmina/slot/lifecycle_event.h"
 #include "kasmina/tensor/mode.h"
@@ -63,7 +63,7 @@ class Network {
   // Before training: as take_weights() of host/host_weights.h.
   TakenWeights take_weights(const std::string& path);
   // As end_epoch() of network_epoch.h.
-  std::vector<LifecycleEvent> end_epoch(const EpochFacts& facts);
+  EndedEpoch end_epoch(const EpochFacts& facts);
 
   // As save_topology() and restore_topology() of network_topology.h.
   nlohmann::json save_topology() const;

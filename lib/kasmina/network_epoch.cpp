@@ -10,6 +10,7 @@
 #include "base/quantity.h"
 #include "kasmina/command/removal.h"
 #include "kasmina/network/network_frozen.h"
+#include "kasmina/network/network_seeds.h"
 #include "kasmina/network/network_tensors.h"
 
 namespace esper::kasmina {
@@ -172,23 +173,26 @@ std::vector<LifecycleEvent> close_epoch(NetworkState& network, Slot& slot, const
 
 }  // namespace
 
-std::vector<LifecycleEvent> end_epoch(NetworkState& network, const EpochFacts& facts) {
+EndedEpoch end_epoch(NetworkState& network, const EpochFacts& facts) {
   ESPER_CHECK(facts.epoch > network.epoch, fmt::format("epochs must ascend: {} after {}", facts.epoch, network.epoch));
   network.epoch = facts.epoch;
   network.accuracy = if_accuracy(facts.validation_accuracy);
   const auto host_parameters = num_learning_host_parameters(network);
   const auto broken = broken_seeds(network.structure.slots);
-  std::vector<LifecycleEvent> events;
-  for (std::size_t i = 0; i < network.structure.slots.size(); ++i) {
-    auto& slot = network.structure.slots[i];
+  auto& slots = network.structure.slots;
+  for (auto& slot : slots) {
     if (slot.seed) take_in(slot, facts, {network.accuracy, host_parameters});
+  }
+  EndedEpoch ended{{}, export_growing_seed_states(network)};
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    auto& slot = slots[i];
     const bool is_blamed = slot.seed && std::ranges::count(facts.undone_seeds, slot.seed->id) > 0;
     const Faults faults{broken[i], is_blamed ? facts.undone : ""};
     const auto happened = slot.seed ? close_epoch(network, slot, faults) : rest(slot, network.growth);
-    events.insert(events.end(), happened.begin(), happened.end());
+    ended.events.insert(ended.events.end(), happened.begin(), happened.end());
   }
   if (refresh_frozen(network)) ++network.structure_version;
-  return events;
+  return ended;
 }
 
 }  // namespace esper::kasmina

@@ -152,8 +152,7 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
         with_epoch(progress.window, results.measured.running.by_sample, config.policy.heuristic.window_epochs);
   }
   const auto ran = alphas_of(model.network), trained = active_in(model.network);
-  changes_.end_epoch(facts);
-  auto measured = kasmina::export_growing_seed_states(model.network.state());
+  auto measured = changes_.end_epoch(facts);
   const base::Clock& clock = evaluation_.facts.clock;
   const auto begin = clock.now();
   if (decide(progress, results) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;

@@ -70,16 +70,17 @@ NetworkChanges::NetworkChanges(const Evaluation& evaluation, tamiyo::RunPolicy& 
                                const Saver& saver, torch::Tensor probe)
     : evaluation_(evaluation), policy_(policy), log_(log), saver_(saver), probe_(std::move(probe)) {}
 
-void NetworkChanges::end_epoch(const kasmina::EpochFacts& facts) {
+std::vector<leyline::SeedState> NetworkChanges::end_epoch(const kasmina::EpochFacts& facts) {
   step::Model& model = evaluation_.model;
   const auto version = model.network.structure_version();
-  const auto happened = model.network.end_epoch(facts);
+  auto ended = model.network.end_epoch(facts);
   step::StructureChange change;
   if (model.network.structure_version() != version) {
     ++optimizer_rebuilds_;
     change = step::follow_structure(model);
   }
-  log_.report(happened, change);
+  log_.report(ended.events, change);
+  return std::move(ended.measured);
 }
 
 TrainedControl NetworkChanges::train_control(RunProgress& progress) {

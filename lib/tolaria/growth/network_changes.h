@@ -20,8 +20,9 @@ class NetworkChanges {
   NetworkChanges(const NetworkChanges&) = delete;
   NetworkChanges& operator=(const NetworkChanges&) = delete;
 
-  // Seeds receive their measurements, and pass their gates or do not.
-  void end_epoch(const kasmina::EpochFacts& facts);
+  // Seeds receive their measurements, and some are removed for them. The seeds that grew, as kasmina::EndedEpoch has
+  // them.
+  std::vector<leyline::SeedState> end_epoch(const kasmina::EpochFacts& facts);
   // Carries the commands out in order, a germination after its control was trained, where the evidence is one.
   // Interrupted by a signal while it trains a control: those that follow are not carried out.
   EpochEnd apply(RunProgress& progress, const leyline::Decision& decision);

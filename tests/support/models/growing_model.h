@@ -149,7 +149,7 @@ class GrowingModel {
   }
   std::vector<kasmina::LifecycleEvent> end_epoch(const kasmina::EpochFacts& facts) {
     const auto version = model->network.structure_version();
-    auto happened = model->network.end_epoch(facts);
+    auto happened = model->network.end_epoch(facts).events;
     if (model->network.structure_version() != version) step::follow_structure(*model);
     step::follow_training_gates(*model);
     return happened;

@@ -94,7 +94,7 @@ struct Growing {
     for (const auto& seed : export_seed_states(network.state())) facts.seeds.push_back({seed.seed_id, 1.0, 0.7, 0.9});
     return facts;
   }
-  std::vector<LifecycleEvent> end_epoch() { return network.end_epoch(good_facts()); }
+  std::vector<LifecycleEvent> end_epoch() { return network.end_epoch(good_facts()).events; }
 
   // Takes a seed as far as a stage, through every gate.
   void grow_to(const std::string& seed_id, Stage stage) {

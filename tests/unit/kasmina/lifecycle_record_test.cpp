@@ -72,7 +72,7 @@ class Walk {
       auto facts = run_.good_facts();
       if (below(15) == 0) facts.validation_accuracy = 0;
       place_ = {run_.epoch, place_.step + 8};
-      record_writer.issue(run_.network.end_epoch(facts), place_);
+      record_writer.issue(run_.network.end_epoch(facts).events, place_);
     } else {
       record_writer.issue(run_.apply(command()), place_);
     }

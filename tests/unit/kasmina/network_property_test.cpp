@@ -224,7 +224,7 @@ class Life {
     const auto poisoned = chaos_.one_in(40) ? poison() : std::string();
     const auto facts = chaos_.facts(run_);
     const auto growing = growing_seeds(run_.network.state());
-    const auto events = run_.network.end_epoch(facts);
+    const auto events = run_.network.end_epoch(facts).events;
     if (!poisoned.empty()) {
       REQUIRE(std::any_of(events.begin(), events.end(), [&](const LifecycleEvent& event) {
         return event.kind == Kind::kCull && event.seed_id == poisoned;

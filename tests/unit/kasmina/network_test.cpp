@@ -389,6 +389,26 @@ TEST_CASE("a seed with NaN in its tensors is culled at the epoch's end, the othe
   CHECK(run.slot_stage(1) == Stage::kGerminated);
 }
 
+TEST_CASE("an epoch's end tells what was measured of the seeds that grew, also of one that it removes") {
+  Growing run;
+  run.germinate("r0c0", "mlp");
+  run.grow_to("seed-0001", Stage::kProbationary);
+  run.germinate("r0c1", "lora");
+  {
+    const at::NoGradGuard no_grad;
+    run.network.parameter_groups().at(1).parameters.at(0).tensor.view({-1})[0] = kNaN;
+  }
+  const auto ended = run.network.end_epoch(run.good_facts());
+  CHECK(run.slot_stage(0) == Stage::kCulled);
+  REQUIRE(ended.measured.size() == 2);
+  CHECK(ended.measured[0].seed_id == "seed-0001");
+  CHECK(ended.measured[0].stage == Stage::kProbationary);
+  CHECK(ended.measured[0].stage_epochs == 1);
+  CHECK(ended.measured[0].figures.contribution_points.value() == Catch::Approx(10));
+  CHECK(ended.measured[1].seed_id == "seed-0002");
+  CHECK(run.network.end_epoch(run.good_facts()).measured.size() == 1);
+}
+
 TEST_CASE("where an epoch's learning is undone the seeds that are suspected go, and fossils stay") {
   Growing run;
   run.germinate("r0c0", "mlp");
@@ -397,7 +417,7 @@ TEST_CASE("where an epoch's learning is undone the seeds that are suspected go, 
   auto facts = run.good_facts();
   facts.undone = "the loss exploded while it grew";
   facts.undone_seeds = {"seed-0002"};
-  const auto events = run.network.end_epoch(facts);
+  const auto events = run.network.end_epoch(facts).events;
   REQUIRE(events.size() == 2);
   CHECK(events[1].kind == Kind::kCull);
   CHECK(events[1].seed_id == "seed-0002");

@@ -231,16 +231,23 @@ TEST_CASE("an epoch packet has the steps that were clipped, where the run file c
 }
 
 TEST_CASE("what the last epoch measured of a seed is reported, whether its end removes the seed or keeps it") {
-  const auto kept = GENERATE(true, false);
+  enum class End { kKept, kCulled, kBlendedOut };
+  const auto end = GENERATE(End::kKept, End::kCulled, End::kBlendedOut);
+  const bool kept = end == End::kKept;
   auto config = measuring_config();
   config.epochs = kept ? 3 : 4;
   config.growth.gates.min_contribution_points = -100;
-  SmallRun it(config, [](const Observation& seen) -> Decision {
-    if (seen.current_epoch == 3 && !seen.is_last) return {{seed_command(seen, SeedOperation::kCull, "seed-0001")}, ""};
+  SmallRun it(config, [=](const Observation& seen) -> Decision {
+    const auto ask = [&](SeedOperation operation) {
+      return Decision{{seed_command(seen, operation, "seed-0001")}, ""};
+    };
+    if (seen.current_epoch == 2 && end == End::kBlendedOut) return ask(SeedOperation::kCancel);  // over two epochs
+    if (seen.current_epoch == 3 && end == End::kCulled) return ask(SeedOperation::kCull);
     return germinate_all(seen, 1);
   });
   if (kept) it.run.at_the_end = tolaria::AtTheEnd::kSettle;
   it.go();
+  CHECK(it.events("seed_removed").size() == (kept ? 0 : 1));
   const auto packets = it.packets("kasmina");
   REQUIRE(packets.size() == 3);  // of the epochs 1 to 3
   CHECK(it.values("kasmina.seed.contribution_points").size() == 2);
