@@ -66,11 +66,11 @@ ValidationResult validate_with(const Evaluation& evaluation, const SeedAlphas& a
   return validation_pass(model, loader, facts.device, PerSample::kKept);
 }
 
-std::pair<double, double> mean_and_half_width(const torch::Tensor& samples) {
+std::pair<double, std::optional<double>> mean_and_half_width(const torch::Tensor& samples) {
   const auto values = samples.to(torch::kFloat64).contiguous();
   const double* first = values.const_data_ptr<double>();
   const auto error = base::error_of_mean({first, static_cast<std::size_t>(values.numel())});
-  return {values.mean().item<double>(), error ? base::half_width_95(*error) : 0};
+  return {values.mean().item<double>(), error ? std::optional(base::half_width_95(*error)) : std::nullopt};
 }
 
 SeedGain gain_of(const SampleFigures& with, const SampleFigures& without) {
@@ -154,9 +154,9 @@ class Settler {
   }
 
   leyline::TelemetryEvent event_of(const SeedState& seed, const Fate& fate, const std::optional<SeedGain>& gain) const {
-    const auto figure = [&](double SeedGain::* member) {
-      return gain ? fmt::format("{:.6g}", (*gain).*member) : std::string();
-    };
+    const SeedGain measured = gain.value_or(SeedGain());
+    const auto figure = [](std::optional<double> value) { return value ? fmt::format("{:.6g}", *value) : ""; };
+    const auto mean = [&](double value) { return gain ? figure(value) : ""; };
     return leyline::event("tolaria.seed_settled"_event, leyline::Level::kInfo,
                           {{"seed_id", seed.seed_id},
                            {"slot", seed.slot},
@@ -165,10 +165,10 @@ class Settler {
                            {"stage", std::string(base::name_of(seed.stage))},
                            {"alpha", fmt::format("{:.6g}", seed.figures.alpha)},
                            {"result", fate.is_kept ? "kept" : "removed"},
-                           {"loss_gain", figure(&SeedGain::loss)},
-                           {"loss_gain_half_width", figure(&SeedGain::loss_half_width)},
-                           {"points_gain", figure(&SeedGain::points)},
-                           {"points_gain_half_width", figure(&SeedGain::points_half_width)},
+                           {"loss_gain", mean(measured.loss)},
+                           {"loss_gain_half_width", figure(measured.loss_half_width)},
+                           {"points_gain", mean(measured.points)},
+                           {"points_gain_half_width", figure(measured.points_half_width)},
                            {"reason", fate.reason}});
   }
 
@@ -193,12 +193,22 @@ Fate fate_by_worth(const leyline::SeedWorth& worth, const config::GateConfig& ga
                              bound_text(bounds.points_lower), gates.min_worth_loss, gates.min_worth_points)};
 }
 
+std::string interval_text(double value, std::optional<double> half_width) {
+  if (!half_width) return "not measured: there is one validation sample";
+  return fmt::format("{:.4g} to {:.4g}", value - *half_width, value + *half_width);
+}
+
 std::string gain_text(const SeedGain& gain) {
   return fmt::format(
-      "with it the validation loss is lower by {:.4g} (95 % interval {:.4g} to {:.4g}) and the accuracy "
-      "higher by {:.4g} points ({:.4g} to {:.4g})",
-      gain.loss, gain.loss - gain.loss_half_width, gain.loss + gain.loss_half_width, gain.points,
-      gain.points - gain.points_half_width, gain.points + gain.points_half_width);
+      "with it the validation loss is lower by {:.4g} (95 % interval {}) and the accuracy higher by {:.4g} points ({})",
+      gain.loss, interval_text(gain.loss, gain.loss_half_width), gain.points,
+      interval_text(gain.points, gain.points_half_width));
+}
+
+bool shows_lower_loss(const SeedGain& gain) { return gain.loss_half_width && gain.loss > *gain.loss_half_width; }
+// Also one that is not finite.
+bool shows_higher_loss(const SeedGain& gain) {
+  return gain.loss_half_width && !(gain.loss + *gain.loss_half_width >= 0);
 }
 
 }  // namespace
@@ -210,7 +220,7 @@ Fate fate_of(const SeedState& seed, const SeedGain& gain, const config::GateConf
     case Evidence::kControl:
       fate = fate_by_worth(seed.figures.worth, gates);
       // Its worth is that of earlier epochs.
-      fate.is_kept = fate.is_kept && gain.loss + gain.loss_half_width >= 0;
+      fate.is_kept = fate.is_kept && !shows_higher_loss(gain);
       required = fate.reason + "; required: no higher loss shown";
       break;
     case Evidence::kAblation:
@@ -218,7 +228,7 @@ Fate fate_of(const SeedState& seed, const SeedGain& gain, const config::GateConf
       required = fmt::format("required >= {:.4g} points", gates.min_contribution_points);
       break;
     case Evidence::kNone:
-      fate.is_kept = gain.loss - gain.loss_half_width > 0;
+      fate.is_kept = shows_lower_loss(gain);
       required = "required: a lower loss, shown at 95 %";
       break;
   }

@@ -31,10 +31,12 @@ using SeedAlphas = std::map<std::string, double>;
 SeedAlphas alphas_of(const kasmina::Network& network);
 
 // Of the network with the seed as it would be kept against the one with it at alpha 0, paired over the validation
-// samples; above 0: it helps. half_width: of the 95 % interval, 0 below two samples.
+// samples; above 0: it helps. half_width: of the 95 % interval; empty below two samples, which show nothing.
 struct SeedGain {
-  double loss = 0, loss_half_width = 0;
-  double points = 0, points_half_width = 0;
+  double loss = 0;
+  std::optional<double> loss_half_width = {};
+  double points = 0;
+  std::optional<double> points_half_width = {};
 };
 
 struct Fate {

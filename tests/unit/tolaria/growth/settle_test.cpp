@@ -4,6 +4,7 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <cmath>
 #include <csignal>
 
 #include "kasmina/network/network_seeds.h"
@@ -158,6 +159,24 @@ TEST_CASE("a seed that is not heard at the end is removed unmeasured") {
   CHECK(settled[0].attributes.at("reason") == "the run is over and its alpha is 0: it does nothing");
 }
 
+TEST_CASE("a single validation sample shows nothing: its gain has no interval, and the seed is removed") {
+  auto config = unfinished(-100);
+  config.growth.gates.evidence = config::Evidence::kNone;
+  config.data.validation_fraction = 1.0 / 64;
+  SettlingRun it(config, germinate_after_two);
+  REQUIRE(it.measure().running.samples == 1);
+  REQUIRE(it.go().kind == Kind::kDone);
+  const auto settled = it.events("tolaria.seed_settled");
+  REQUIRE(settled.size() == 1);
+  const auto& figures = settled[0].attributes;
+  CHECK(figures.at("result") == "removed");
+  CHECK_FALSE(figures.at("loss_gain").empty());
+  CHECK(figures.at("loss_gain_half_width").empty());
+  CHECK_FALSE(figures.at("points_gain").empty());
+  CHECK(figures.at("points_gain_half_width").empty());
+  CHECK(figures.at("reason").find("95 % interval not measured: there is one validation sample") != std::string::npos);
+}
+
 TEST_CASE("a run that stops early says so to the policy, and settles what grows") {
   auto config = unfinished(100);
   config.epochs = 20;
@@ -246,6 +265,7 @@ TEST_CASE("each kind of evidence has its own demand") {
   CHECK_FALSE(fate_of(seed, {}, gates).is_kept);
   CHECK(fate_of(seed, {.loss = 0.2, .loss_half_width = 0.1}, gates).is_kept);
   CHECK_FALSE(fate_of(seed, {.loss = 0.2, .loss_half_width = 0.2}, gates).is_kept);
+  CHECK_FALSE(fate_of(seed, {.loss = 0.2}, gates).is_kept);   // of one sample
   CHECK_FALSE(fate_of(seed, {.points = 50}, gates).is_kept);  // without a lower loss
   gates.evidence = config::Evidence::kAblation;
   gates.min_contribution_points = 2;
@@ -260,6 +280,8 @@ TEST_CASE("each kind of evidence has its own demand") {
   CHECK(fate_of(seed, {}, gates).is_kept);
   CHECK(fate_of(seed, {.loss = -0.2, .loss_half_width = 0.2}, gates).is_kept);
   CHECK_FALSE(fate_of(seed, {.loss = -0.2, .loss_half_width = 0.1}, gates).is_kept);  // it was not heard in full
+  CHECK_FALSE(fate_of(seed, {.loss = NAN, .loss_half_width = NAN}, gates).is_kept);
+  CHECK(fate_of(seed, {.loss = -0.2}, gates).is_kept);  // one sample shows no higher loss either
   seed.figures.worth.loss = 0.1;
   CHECK_FALSE(fate_of(seed, large, gates).is_kept);
 }
