@@ -159,6 +159,21 @@ TEST_CASE("a seed that is not heard at the end is removed unmeasured") {
   CHECK(settled[0].attributes.at("reason") == "the run is over and its alpha is 0: it does nothing");
 }
 
+TEST_CASE("where no prediction differs the interval of the gain in points is that of the rule of three") {
+  auto config = unfinished(-100);
+  config.training.optimizer.lr = 1e-9;
+  SettlingRun it(config, [](const Observation& seen) {
+    auto decision = germinate_after_two(seen);
+    if (!decision.commands.empty()) decision.commands.front() = leyline::germination("born", "r0c0", "mlp");
+    return decision;
+  });
+  REQUIRE(it.go().kind == Kind::kDone);
+  const auto settled = it.events("tolaria.seed_settled");
+  REQUIRE(settled.size() == 1);
+  CHECK(settled[0].attributes.at("points_gain") == "0");
+  CHECK(settled[0].attributes.at("points_gain_half_width") == "18.75");  // 3 of 16 samples
+}
+
 TEST_CASE("a single validation sample shows nothing: its gain has no interval, and the seed is removed") {
   auto config = unfinished(-100);
   config.growth.gates.evidence = config::Evidence::kNone;
