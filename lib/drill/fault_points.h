@@ -15,6 +15,7 @@ inline constexpr std::array kFaultPoints = std::to_array<std::string_view>({
     "device.late_error",
     "device.pinned_memory",
     "lanes.capture",
+    "lanes.capture_memory",
     "lanes.compiled_step",
     "lanes.recording",
     "nissa.sink_blocks",

@@ -29,6 +29,7 @@ template <class Make>
 auto GraphCapture::attempt(torch::Device device, const Make& make) -> decltype(make()) {
   try {
     if (base::fault::hit("lanes.capture")) throw program::CaptureFailure("capture", "fault point lanes.capture");
+    if (base::fault::hit("lanes.capture_memory")) throw program::CaptureFailure("capture", "CUDA out of memory");
     return make();
   } catch (const program::CaptureFailure& failure) {
     ++figures_->failures;
