@@ -175,9 +175,9 @@ std::vector<LifecycleEvent> close_epoch(NetworkState& network, Slot& slot, const
 
 EndedEpoch end_epoch(NetworkState& network, const EpochFacts& facts) {
   ESPER_CHECK(facts.epoch > network.epoch, fmt::format("epochs must ascend: {} after {}", facts.epoch, network.epoch));
+  const auto host_parameters = num_learning_host_parameters(network);  // in the epoch; its end may unfreeze others
   network.epoch = facts.epoch;
   network.accuracy = if_accuracy(facts.validation_accuracy);
-  const auto host_parameters = num_learning_host_parameters(network);
   const auto broken = broken_seeds(network.structure.slots);
   auto& slots = network.structure.slots;
   for (auto& slot : slots) {

@@ -1,11 +1,14 @@
 #include "kasmina/network/network_frozen.h"
 
+#include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "kasmina/network.h"
+#include "kasmina/network/network_seeds.h"
+#include "leyline/seed_command.h"
 
 namespace esper::kasmina::network_frozen_test {
 namespace {
@@ -73,6 +76,25 @@ TEST_CASE("after the epoch of unfreezing all learn, also in a network that is re
   other.restore_topology(network.save_topology());
   CHECK(learning(other).size() == 6);
   CHECK(other.parameter_groups().front().parameters.front().tensor.requires_grad());
+}
+
+TEST_CASE("a seed's gradient is compared with what learned in the epoch, not with what learns next") {
+  Network network = network_of(mlp({"block0.*"}, 3));
+  network.apply(leyline::germination("born", "r0c0", "mlp"), at::randn({8, 4}));
+  network.apply(leyline::seed_command("starts", leyline::SeedOperation::kStartTraining, "seed-0001"),
+                at::randn({8, 4}));
+  const auto ratio_after = [&](std::uint32_t epoch) {
+    EpochFacts facts;
+    facts.epoch = epoch;
+    facts.host_gradient_norm = 1;
+    facts.seeds = {{"seed-0001", 1.0, {}, {}}};
+    network.end_epoch(facts);
+    return export_seed_states(network.state()).at(0).figures.gradient_ratio.value();
+  };
+  const double frozen = ratio_after(1);
+  CHECK(ratio_after(2) == Catch::Approx(frozen));
+  CHECK(ratio_after(3) == Catch::Approx(frozen));  // its end unfreezes the rest
+  CHECK(ratio_after(4) > frozen);
 }
 
 TEST_CASE("patterns that freeze nothing, or everything, are mistakes") {
