@@ -18,7 +18,8 @@ struct SeedWorth {
   std::optional<double> loss = {}, loss_stderr = {}, loss_half_width = {};
   std::uint32_t epochs = 0;   // of the seed's life that were compared
   std::uint32_t horizon = 0;  // that the control trained; 0: there is no control
-  bool confounded = false;    // another seed came, went or changed meanwhile: no further epoch is compared
+  // Another seed came, went or changed meanwhile, or the learning rate did: no further epoch is compared.
+  bool confounded = false;
 
   // All that can be compared was.
   bool is_complete() const { return horizon > 0 && epochs == horizon; }

@@ -73,6 +73,11 @@ class ControlTrainer {
     }
     return base::Interrupt::requested() == 0;
   }
+  // Of the last step.
+  double learning_rate() const {
+    const std::int64_t step = start_.step + steps_ - 1;
+    return evaluation_.facts.learning_rate(step) * start_.safety.rate_factor(step);
+  }
   bool validate(ValidationResult& result) {
     const auto& [model, data, batches, facts, ledger, forward] = evaluation_;
     const AveragedModel averaged(model, batches, facts.config, facts.device);
@@ -115,6 +120,7 @@ double steps_left(const RunFacts& facts, const RunProgress& progress) {
 void train(const Evaluation& evaluation, const RunProgress& progress, std::uint32_t epochs, TrainedControl& done) {
   using End = TrainedControl::End;
   std::vector<SampleFigures> figures;
+  std::vector<double> learning_rates;
   ControlTrainer trainer(evaluation, progress, done.steps);
   while (figures.size() < epochs) {
     ValidationResult result;
@@ -127,12 +133,14 @@ void train(const Evaluation& evaluation, const RunProgress& progress, std::uint3
       break;
     }
     figures.push_back(std::move(result.by_sample));
+    learning_rates.push_back(trainer.learning_rate());
   }
   if (figures.empty()) {
     done.rejection = {"control_diverged", done.shortened + ", so there is nothing to compare the seed with"};
     return;
   }
   done.control = control_of(figures, evaluation.model.network);
+  done.control.learning_rates = std::move(learning_rates);
   done.end = End::kTrained;
 }
 

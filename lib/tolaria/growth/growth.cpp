@@ -25,7 +25,8 @@ void compare_seeds(ControlRecord& controls, const kasmina::Network& network, con
                    kasmina::EpochFacts& facts, LifecycleLog& log) {
   if (!results.measured.undone.empty()) controls.seeds.clear();  // with controls one seed grows, and it is culled
   if (controls.seeds.empty()) return;
-  for (const auto& [seed_id, worth] : compare_with_controls(controls, network, results.measured.running.by_sample)) {
+  const RunningEpoch running{results.measured.running.by_sample, results.trained.learning_rate};
+  for (const auto& [seed_id, worth] : compare_with_controls(controls, network, running)) {
     const auto own = std::ranges::find(facts.seeds, seed_id, &kasmina::SeedFacts::seed_id);
     if (own != facts.seeds.end()) own->worth = worth;
     if (!worth.confounded) continue;
@@ -34,7 +35,9 @@ void compare_seeds(ControlRecord& controls, const kasmina::Network& network, con
         {{"seed_id", seed_id},
          {"epoch", std::to_string(facts.epoch)},
          {"epochs", std::to_string(worth.epochs)},
-         {"reason", "another seed was added, removed or changed since its control: its worth is no longer measured"}}));
+         {"reason",
+          "another seed was added, removed or changed since its control, or the learning rate was: its worth is no "
+          "longer measured"}}));
   }
 }
 

@@ -63,6 +63,15 @@ void compare_epoch(SeedControl& control, const SampleFigures& running) {
   ++control.compared;
 }
 
+// The run may have lowered it since the control was trained, and a user changed it. Cuts of a rate are multiplied in
+// another order once some of them are past.
+bool has_rate_of(const SeedControl& control, double learning_rate) {
+  if (control.learning_rates.empty()) return true;
+  constexpr double kRounding = 1e-9;
+  const double planned = control.learning_rates.at(control.compared);
+  return std::abs(learning_rate - planned) <= kRounding * std::abs(planned);
+}
+
 bool is_still_growing(const kasmina::Network& network, const std::string& seed_id) {
   return std::ranges::any_of(kasmina::export_seed_states(network.state()), [&](const SeedState& seed) {
     return seed.seed_id == seed_id && kasmina::is_growing(seed.stage);
@@ -96,14 +105,15 @@ SeedWorth worth_of(const SeedControl& control) {
 }
 
 std::map<std::string, SeedWorth> compare_with_controls(ControlRecord& record, const kasmina::Network& network,
-                                                       const SampleFigures& running) {
+                                                       const RunningEpoch& running) {
   std::map<std::string, SeedWorth> worths;
   for (auto it = record.seeds.begin(); it != record.seeds.end();) {
     auto& [seed_id, control] = *it;
     SeedWorth worth;
     if (is_still_growing(network, seed_id)) {
-      const bool alike = describe_seeds(network, seed_id) == control.others;
-      if (alike) compare_epoch(control, running);
+      const bool alike =
+          describe_seeds(network, seed_id) == control.others && has_rate_of(control, running.learning_rate);
+      if (alike) compare_epoch(control, running.samples);
       worth = worth_of(control);
       worth.confounded = !alike;
       worths[seed_id] = worth;

@@ -14,11 +14,18 @@ namespace esper::tolaria {
 // the seed in question: "seed-0001 FOSSILIZED 1; seed-0002 BLENDING 0.5". `but`: a seed that is left out.
 std::string describe_seeds(const kasmina::Network& network, const std::string& but = {});
 
-// Compares an epoch of the running network with each seed's control, and returns the worth of those that were, by seed
-// id. Call before the network applies the epoch. Controls with nothing left to compare are dropped: whose last epoch
-// was compared, whose seed is no longer growing, or whose surroundings changed since (confounded).
+// An epoch of the running network, as a control has it.
+struct RunningEpoch {
+  const SampleFigures& samples;
+  double learning_rate = 0;  // the run's, of the last step
+};
+
+// Compares it with each seed's control, and returns the worth of those that were, by seed id. Call before the network
+// applies the epoch. Controls with nothing left to compare are dropped: whose last epoch was compared, whose seed is no
+// longer growing, or from which the run differs by more than the seed: other seeds, or another learning rate
+// (confounded).
 std::map<std::string, leyline::SeedWorth> compare_with_controls(ControlRecord& record, const kasmina::Network& network,
-                                                                const SampleFigures& running);
+                                                                const RunningEpoch& running);
 
 // Of the epochs compared so far.
 leyline::SeedWorth worth_of(const SeedControl& control);

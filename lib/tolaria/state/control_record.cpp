@@ -33,7 +33,8 @@ bool is_table(const torch::Tensor& tensor) {
 json to_json(const ControlRecord& record) {
   json seeds = json::object();
   for (const auto& [id, control] : record.seeds) {
-    seeds[id] = {{"compared", control.compared}, {"others", control.others}};
+    seeds[id] = {
+        {"compared", control.compared}, {"others", control.others}, {"learning_rates", control.learning_rates}};
   }
   return {{"steps", record.steps}, {"took_ms", record.took_ms}, {"seeds", std::move(seeds)}};
 }
@@ -47,6 +48,7 @@ ControlRecord control_record_from_json(const json& saved) {
     SeedControl& control = record.seeds[id];
     control.compared = base::count_at<std::uint32_t>(seed, "compared");
     control.others = seed.at("others");
+    control.learning_rates = seed.value("learning_rates", std::vector<double>());
   }
   return record;
 }
@@ -64,8 +66,10 @@ base::Expected<void> restore_tensors(ControlRecord& record, const std::vector<Na
   for (auto& [id, control] : record.seeds) {
     control.loss = tensor_named(saved, tensor_id(id, "loss"));
     control.correct = tensor_named(saved, tensor_id(id, "correct"));
+    const bool has_rates = control.learning_rates.empty() || control.learning_rates.size() == control.epochs();
     const bool sound = is_table(control.loss) && is_table(control.correct) &&
-                       control.loss.sizes() == control.correct.sizes() && control.compared < control.epochs();
+                       control.loss.sizes() == control.correct.sizes() && control.compared < control.epochs() &&
+                       has_rates;
     if (!sound) return base::failure("the figures of the control of " + id + " are missing or of another form");
   }
   return {};

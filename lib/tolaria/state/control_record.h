@@ -25,6 +25,7 @@ struct SampleFigures {
 struct SeedControl {
   std::uint32_t compared = 0;  // epochs
   std::string others;          // the other seeds of the network that the control trained: tolaria/growth/worth.h
+  std::vector<double> learning_rates;  // of the last step of each epoch; empty in checkpoints of earlier versions
   // Float32 [epochs, samples] on the CPU, never written in place: the control's figures after each epoch; in the first
   // `compared` rows the differences from the running network's, above 0 where that one is better.
   torch::Tensor loss, correct;

@@ -286,6 +286,20 @@ TEST_CASE("with controls seeds grow one at a time, so that none is confounded") 
   CHECK(it.events("tolaria.control_confounded").empty());
 }
 
+TEST_CASE("a learning rate that changes within the horizon ends the comparison, and an event says so") {
+  SmallRun it(control_config(), germinate_after_two);
+  at_epochs(it, [&](std::uint32_t epoch) {
+    if (epoch == 3) it.facts.config.training.optimizer.lr *= 2;  // as a live change does
+  });
+  REQUIRE(it.go().kind == Kind::kDone);
+  const auto confounded = it.events("tolaria.control_confounded");
+  REQUIRE(confounded.size() == 1);
+  CHECK(confounded[0].attributes.at("epoch") == "4");
+  CHECK(worth_in(it).confounded);
+  CHECK(worth_in(it).epochs == 1);
+  CHECK(it.progress.control.seeds.empty());
+}
+
 TEST_CASE("a control that runs out of memory is rejected, what it trained counts, and the run is as it was") {
   SmallRun it(control_config());
   const auto before = it.bits();

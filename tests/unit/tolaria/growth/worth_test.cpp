@@ -36,9 +36,16 @@ struct WithSeed {
     auto& control = record.seeds["seed-0001"];
     control.loss = torch::ones({2, 4});
     control.correct = at::stack({row({1, 0, 1, 0}), row({1, 1, 1, 1})});
+    control.learning_rates = {0.1, 0.05};
   }
   std::map<std::string, leyline::SeedWorth> compare(const torch::Tensor& loss, const torch::Tensor& correct) {
-    return compare_with_controls(record, it.model->network, {loss, correct});
+    const auto control = record.seeds.find("seed-0001");
+    const bool is_there = control != record.seeds.end();
+    return compare(loss, correct, is_there ? control->second.learning_rates.at(control->second.compared) : 0);
+  }
+  std::map<std::string, leyline::SeedWorth> compare(const torch::Tensor& loss, const torch::Tensor& correct,
+                                                    double learning_rate) {
+    return compare_with_controls(record, it.model->network, {{loss, correct}, learning_rate});
   }
 };
 
@@ -131,6 +138,21 @@ TEST_CASE("other seeds than the control had end the comparison at its last value
   CHECK(worth.epochs == 1);
   CHECK(worth.loss == first.loss);
   CHECK(t.record.seeds.empty());
+}
+
+TEST_CASE("another learning rate than the control had ends the comparison at its last value") {
+  WithSeed t;
+  const auto first = t.compare(torch::zeros({4}), row({1, 0, 1, 0}), 0.1 * (1 + 1e-15)).at("seed-0001");
+  CHECK(first.epochs == 1);
+  const auto worth = t.compare(torch::full({4}, 99.0F), torch::zeros({4}), 0.01).at("seed-0001");
+  CHECK(worth.confounded);
+  CHECK(worth.epochs == 1);
+  CHECK(worth.loss == first.loss);
+  CHECK(t.record.seeds.empty());
+
+  WithSeed earlier;  // a checkpoint of an earlier version does not say which rate its control had
+  earlier.record.seeds.at("seed-0001").learning_rates.clear();
+  CHECK_FALSE(earlier.compare(torch::zeros({4}), torch::zeros({4}), 0.01).at("seed-0001").confounded);
 }
 
 TEST_CASE("the control of a seed that is gone is dropped without a word") {

@@ -17,6 +17,7 @@ ControlRecord some_record() {
   auto& control = record.seeds["seed-0007"];
   control.compared = 1;
   control.others = "seed-0002 FOSSILIZED 1";
+  control.learning_rates = {0.1, 0.1, 0.05};
   control.loss = torch::rand({3, 5});
   control.correct = torch::ones({3, 5});
   return record;
@@ -36,8 +37,21 @@ TEST_CASE("a control record comes back from JSON and tensors, to the bit") {
   const auto& control = again.seeds.at("seed-0007");
   CHECK(control.compared == 1);
   CHECK(control.others == "seed-0002 FOSSILIZED 1");
+  CHECK(control.learning_rates == record.seeds.at("seed-0007").learning_rates);
   CHECK(control.epochs() == 3);
   CHECK(control.loss.equal(record.seeds.at("seed-0007").loss));
+}
+
+TEST_CASE("a control of an earlier version has no learning rates, and one that lacks some cannot be restored") {
+  const auto tensors = control_tensors(some_record());
+  auto saved = to_json(some_record());
+  saved["seeds"]["seed-0007"].erase("learning_rates");
+  auto earlier = control_record_from_json(saved);
+  CHECK(restore_tensors(earlier, tensors));
+  CHECK(earlier.seeds.at("seed-0007").learning_rates.empty());
+  saved["seeds"]["seed-0007"]["learning_rates"] = {0.1, 0.1};
+  auto short_of = control_record_from_json(saved);
+  CHECK_FALSE(restore_tensors(short_of, tensors));
 }
 
 TEST_CASE("progress of before there were controls has none") {
