@@ -243,13 +243,13 @@ EpochEnd EpochLoop::end_epoch(Epoch& epoch) {
     progress.best = best_before;
     epoch.is_best = false;
   }
-  if (growth_.removed_active_seed()) progress.safety.remove_active_seed();
   if (!should_stop_early(config(), progress)) {
     follow_seeds(progress, growth_.validated_seeds(), growth_.active_seeds());
   }
   trainer_.take_structure();
   evaluation_.forward.take_structure();
-  safety_.end_epoch(epoch.verdict, epoch.measured, decision_of(growth_.figures().questions));
+  safety_.end_epoch(epoch.verdict, epoch.measured, decision_of(growth_.figures().questions),
+                    growth_.removed_active_seed());
   return EpochEnd::kComplete;
 }
 

@@ -100,8 +100,12 @@ bool Growth::may_train_control(const RunProgress& progress) const {
                              });
 }
 
-bool Growth::removed_active_seed() const {
-  return std::ranges::any_of(active_.trained, [&](const auto& seed) { return !active_.left.contains(seed.first); });
+RemovedSeed Growth::removed_active_seed() const {
+  const auto lacks_one_of = [&](const SeedAlphas& seeds) {
+    return std::ranges::any_of(seeds, [&](const auto& seed) { return !active_.left.contains(seed.first); });
+  };
+  if (lacks_one_of(active_.validated)) return RemovedSeed::kValidated;
+  return lacks_one_of(active_.trained) ? RemovedSeed::kNotValidated : RemovedSeed::kNone;
 }
 
 std::vector<std::string> Growth::validated_seeds() const { return ids_of(active_.validated); }

@@ -57,8 +57,8 @@ class Growth {
   // no other. Not of seeds that were settled.
   bool left_as_validated() const { return active_.left == active_.validated; }
 
-  // Whether it removed an active seed (alpha above 0): losses from before are another network's.
-  bool removed_active_seed() const;
+  // Of the last epoch: losses from before a removal are another network's.
+  RemovedSeed removed_active_seed() const;
 
   // Ids of the active seeds that the last epoch validated, and of those that its end left.
   std::vector<std::string> validated_seeds() const;

@@ -122,10 +122,12 @@ std::optional<RunOutcome> RunSafety::restart_before_epoch(const std::string& rea
   return restart(reason, reactions_.request_restart(progress_.safety.good_step));
 }
 
-void RunSafety::end_epoch(const LossVerdict& verdict, const Measurements& measured,
-                          ConservativeMode::Decision decision) {
+void RunSafety::end_epoch(const LossVerdict& verdict, const Measurements& measured, ConservativeMode::Decision decision,
+                          RemovedSeed removed) {
   using Decision = ConservativeMode::Decision;
+  if (removed == RemovedSeed::kNotValidated) progress_.safety.remove_active_seed();
   record_verdict(progress_.safety, verdict, measured.running.loss, progress_.step);
+  if (removed == RemovedSeed::kValidated) progress_.safety.remove_active_seed();
   if (verdict.kind == Verdict::kSuspect) outbox_.emit(suspect_event(verdict, measured.running.loss, progress_));
   if (!measured.undone.empty()) {
     ++progress_.safety.failed_epochs;

@@ -41,7 +41,8 @@ class RunSafety {
 
   // The epoch is counted and its commands are carried out: from here on the run can roll back to this state, if it is
   // good. Before the commands the snapshot was discarded (good_state()), since the network's structure may change.
-  void end_epoch(const LossVerdict& verdict, const Measurements& measured, ConservativeMode::Decision decision);
+  void end_epoch(const LossVerdict& verdict, const Measurements& measured, ConservativeMode::Decision decision,
+                 RemovedSeed removed);
   void check_times(double train_ms, double hook_ms);
   // The outcome, if the run is failing too badly to go on. Saves its state.
   std::optional<RunOutcome> halted();

@@ -17,6 +17,10 @@ struct FromStep {
   bool operator==(const FromStep&) const = default;
 };
 
+// Whether an epoch's end removed an active seed (alpha above 0), and whether the epoch's validation had it: one that
+// was undone has not.
+enum class RemovedSeed { kNone, kNotValidated, kValidated };
+
 struct SafetyRecord {
   std::int64_t reactions = 0;  // so far
   // Those of the epochs that ended well are dropped, or are worked into the two numbers.

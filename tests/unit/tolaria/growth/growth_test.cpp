@@ -380,7 +380,8 @@ TEST_CASE("a network that lost an active seed has not collapsed by the losses of
   it.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
     if (!packet.packet_id.starts_with("small-run-epoch-")) return;
     before_removal[it.progress.epoch] = it.progress.safety.losses_before_removal;
-    // As if the network with the seed had long been better than guessing: at 10 losses the next one is judged.
+    // As if the network with the seed had long been better than guessing: at 10 losses the next one is judged. The
+    // epoch whose end removes the seed adds one; if it was undone, one without the seed.
     if (it.progress.epoch == 3 && is_active) it.progress.safety.losses.assign(is_undone ? 10 : 9, 0.01);
   };
   const auto outcome = it.go();
@@ -388,7 +389,8 @@ TEST_CASE("a network that lost an active seed has not collapsed by the losses of
   CHECK(outcome.kind == Kind::kDone);
   CHECK(it.events("tolaria.rollback.restored").size() == (is_undone ? 1 : 0));
   REQUIRE(before_removal.contains(4));
-  CHECK(before_removal[4] == (!is_active ? 0 : is_undone ? 10 : 9));
+  CHECK(before_removal[4] == (is_active ? 10 : 0));
+  CHECK(it.progress.safety.losses.size() == (!is_active ? 5 : is_undone ? 12 : 11));
 }
 
 TEST_CASE("without a policy no sample's figures are kept") {
