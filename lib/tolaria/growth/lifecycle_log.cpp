@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <ranges>
 #include <utility>
@@ -193,6 +194,16 @@ bool changes_structure(const LifecycleEvent& it) {
          (it.kind == LifecycleEvent::Kind::kFold && it.passed);
 }
 
+// An epoch's end may remove several seeds, and let parameters of the host learn; what goes with a seed is its own.
+StructureChange part_in(const StructureChange& change, const LifecycleEvent& it) {
+  if (it.kind != LifecycleEvent::Kind::kCull) return change;
+  StructureChange own;
+  own.carried = change.carried;
+  std::ranges::copy_if(change.dropped, std::back_inserter(own.dropped),
+                       [&](const std::string& id) { return id.starts_with(it.seed_id + "."); });
+  return own;
+}
+
 // A widening that becomes a part of the host: no structure that is reported comes or goes.
 bool parts_weights(const LifecycleEvent& it) {
   return it.kind == LifecycleEvent::Kind::kStage && it.to == leyline::Stage::kFossilized &&
@@ -229,8 +240,9 @@ void LifecycleLog::report(const std::vector<LifecycleEvent>& happened, const Str
   const std::string epoch = std::to_string(progress_.epoch);
   for (const auto& it : happened) {
     follow(topology_, it);
-    events_.push_back(telemetry_of(it, epoch, change));
-    auto record = record_of(it, change, cause);
+    const StructureChange own = part_in(change, it);
+    events_.push_back(telemetry_of(it, epoch, own));
+    auto record = record_of(it, own, cause);
     record.place = {progress_.epoch, progress_.step};
     record.hash = leyline::topology_hash(topology_);
     if (it.kind == LifecycleEvent::Kind::kGraft) record.event->memory_bytes = memory_of(model_, it.seed_id);

@@ -196,4 +196,18 @@ TEST_CASE(
   CHECK(run.reported("seed_removed", "moments_dropped").size() == 1);
 }
 
+TEST_CASE("of seeds that one end of an epoch takes away, each is reported with its own parameters") {
+  Between run;
+  run.apply({germinate_at("a", run.slots[0]), germinate_at("b", run.slots[1])});
+  kasmina::EpochFacts facts;
+  facts.epoch = 1;
+  facts.undone = "the loss exploded";
+  facts.undone_seeds = {"seed-0001", "seed-0002"};
+  run.changes.end_epoch(facts);
+  run.log.publish();
+  REQUIRE(run.reported("seed_removed", "seed_id") == Texts{"seed-0001", "seed-0002"});
+  CHECK(run.reported("seed_removed", "parameters_dropped") == run.reported("seed_grafted", "parameters_created"));
+  CHECK(run.reported("seed_removed", "moments_dropped") == run.reported("seed_grafted", "moments_created"));
+}
+
 }  // namespace esper::test::network_changes_test
