@@ -21,11 +21,6 @@ struct Spot {
   std::string name() const { return base::joined(path, " "); }
 };
 
-// Neither help nor completion lists what is in a group without a name.
-std::vector<const CLI::App*> listed_commands(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
-}
-
 void collect(const CLI::App& app, std::vector<std::string> path, std::vector<Spot>& spots) {
   path.push_back(app.get_name());
   Spot spot{path, {}, {}, false};

@@ -17,9 +17,9 @@ constexpr const char* kExitCodes =
     "            2 configuration or command line, 3 data, 4 diverged, 5 checkpoint, 6 resources, 7 policy, 70 bug,\n"
     "            75 try again later, 129/130/143 interrupted, 141 standard output was closed by its reader\n";
 
-std::vector<std::string> command_names(const CLI::App& app) {
+std::vector<std::string> names_of(const std::vector<const CLI::App*>& commands) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  for (const CLI::App* command : commands) names.push_back(command->get_name());
   return names;
 }
 
@@ -45,7 +45,7 @@ Walk follow(const CLI::App& root, const std::vector<std::string>& words) {
   Walk walk{&root, root.get_name(), ""};
   bool is_value = false;
   for (const std::string& word : words) {
-    const std::vector<std::string> names = command_names(*walk.last);
+    const auto names = names_of(walk.last->get_subcommands({}));
     if (names.empty()) break;
     if (std::exchange(is_value, false)) continue;
     if (word.starts_with('-')) {
@@ -127,10 +127,14 @@ void build_front(Front& front) {
   add_completion(front);
 }
 
+std::vector<const CLI::App*> listed_commands(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
+}
+
 std::string unknown_command(const CLI::App& root, const std::vector<std::string>& words) {
   const Walk walk = follow(root, words);
   if (walk.stranger.empty()) return "";
-  const auto names = command_names(*walk.last);
+  const auto names = names_of(listed_commands(*walk.last));
   const auto close = base::nearest(walk.stranger, names);
   const std::string hint =
       close ? "; did you mean " + *close + "?" : fmt::format("; commands: {}", base::joined(names));

@@ -68,6 +68,9 @@ std::vector<std::string> json_flag_last(std::vector<std::string> words);
 // The command that the words name, as far as there is one: "esper config check".
 std::string named_command(const CLI::App& root, const std::vector<std::string>& words);
 
+// The commands below `app` that users see: no help, completion or suggestion has those in a group without a name.
+std::vector<const CLI::App*> listed_commands(const CLI::App& app);
+
 // For a command line with a word where a command belongs that is none: what to say. Empty if there is no such word.
 std::string unknown_command(const CLI::App& root, const std::vector<std::string>& words);
 

@@ -32,11 +32,13 @@ TEST_CASE("a command line that makes no sense exits 2 and says why") {
   const Case c = GENERATE(
       Case{{"trian"}, "esper has no command \"trian\"; did you mean train?"},
       Case{{"config", "chekc"}, "esper config has no command \"chekc\"; did you mean check?"},
+      Case{{"policy", "serv"}, "esper policy has no command \"serv\"; commands: explain, replay, swap"},
       Case{{"zzz"}, "esper has no command \"zzz\"; commands: train, evaluate, predict, export"},
       Case{{"config"}, "A subcommand is required"}, Case{{"config", "check"}, "file is required"},
       Case{{"config", "diff", "a"}, "second is required"}, Case{{"topo", "diff", "a", "1"}, "second is required"},
       Case{{"config", "check", "a", "--nope"}, "esper config check does not take \"--nope\""},
       Case{{"train", "--confg", "a", "b"}, "does not take \"--confg\" (did you mean --config?), \"a\""},
+      Case{{"jobs", "--idz"}, "esper jobs does not take \"--idz\"\nTry"},
       Case{{"evaluate", "--set", "device.kind=cpu", "lr=0.1/"},
            "run is required; \"lr=0.1/\" was read as an assignment of --set; write ./lr=0.1/, or put it before --set"},
       Case{{"config", "check", "--set", "epochs=3", "run=1.yaml"},
