@@ -11,9 +11,11 @@
 #include "base/text/joined.h"
 #include "base/text/printable.h"
 #include "base/text/problem.h"
+#include "history/run_place.h"
 #include "jobs/job/repeat.h"
 #include "jobs/job/run_folder.h"
 #include "jobs/schedule/run_file.h"
+#include "storage/real_file_system.h"
 #include "sweep/sweep_file.h"
 
 namespace esper::jobs {
@@ -58,27 +60,34 @@ std::string obstacle_to(const std::filesystem::path& run_dir) {
                      type == Type::none ? "cannot be accessed" : "is not a folder");
 }
 
-// A folder that cannot be looked at now is left to the start of the job.
-bool has_run(const std::string& run_dir) {
+// Why a job cannot have this run folder, apart from what lies above it; empty: it can. A job continues no run but its
+// own. A folder that cannot be looked at now is left to the start of the job.
+std::string why_taken(const std::string& run_dir) {
   try {
-    return has_run_folder(run_dir);
+    if (!has_run_folder(run_dir)) return history::why_holds_runs(storage::real_file_system(), run_dir);
   } catch (const base::IoError&) {
-    return false;
+    return {};
   }
+  return fmt::format(
+      "run folder {} already contains a run; choose another one, or continue that run with esper train "
+      "--resume {}",
+      run_dir, run_dir);
 }
 
-// A job continues no run but its own: it would fail when it is to begin.
-void check_no_run(const Submission& submission, std::vector<std::string>& mistakes) {
-  if (submission.seeds.size() > kMostRepeats) return;  // refused for that
-  std::vector<std::string> folders;
-  if (submission.seeds.empty()) folders.push_back(submission.run_dir);
-  for (const auto seed : submission.seeds) folders.push_back(run_dir_of_seed(submission.run_dir, seed));
-  const auto taken = std::ranges::find_if(folders, has_run);
-  if (taken == folders.end()) return;
-  mistakes.push_back(
-      fmt::format("run folder {} already contains a run; choose another one, or continue that run with esper train "
-                  "--resume {}",
-                  *taken, *taken));
+std::string why_within_run(const std::string& run_dir) {
+  return history::why_within_run(storage::real_file_system(), run_dir);
+}
+
+// A run that training refuses to make would fail when the job is to begin.
+std::string why_no_run_in(const Submission& submission) {
+  if (submission.run_dir.empty()) return why_within_run(submission.runs_dir + "/" + submission.name);
+  if (auto reason = why_within_run(submission.run_dir); !reason.empty()) return reason;
+  if (submission.seeds.empty()) return why_taken(submission.run_dir);
+  if (submission.seeds.size() > kMostRepeats) return {};  // refused for that
+  for (const auto seed : submission.seeds) {
+    if (auto reason = why_taken(run_dir_of_seed(submission.run_dir, seed)); !reason.empty()) return reason;
+  }
+  return {};
 }
 
 void check_after(const std::vector<JobId>& after, std::vector<std::string>& mistakes) {
@@ -115,9 +124,9 @@ std::string mistakes_in(const Submission& submission, FolderCheck folder) {
   if (!is_absolute_path(place)) {
     mistakes.push_back("run_dir, or runs_dir: needs an absolute path");
   } else if (folder == FolderCheck::kExists) {
-    const auto obstacle = obstacle_to(place);
+    auto obstacle = obstacle_to(place);
+    if (obstacle.empty()) obstacle = why_no_run_in(submission);
     if (!obstacle.empty()) mistakes.push_back(obstacle);
-    if (obstacle.empty() && !submission.run_dir.empty()) check_no_run(submission, mistakes);
   }
   const auto& needs = submission.needs;
   if (needs.threads < 0 || needs.memory_bytes < 0 || needs.gpus < kGpusByDevice)
@@ -146,15 +155,17 @@ std::string mistakes_in(const JobChange& change) {
 std::string mistakes_in(const SweepSubmission& submission) {
   std::vector<std::string> mistakes;
   if (!is_folder(submission.folder)) mistakes.push_back("folder: needs the absolute path of a folder that exists");
+  const auto read = sweep::read_stored_sweep({submission.sweep, submission.run_file}, kMostChecked);
   const std::string& place = submission.runs_dir;
   if (!is_absolute_path(place)) {
     mistakes.push_back("runs_dir: needs an absolute path");
-  } else if (const auto obstacle = obstacle_to(place); !obstacle.empty()) {
-    mistakes.push_back(obstacle);
+  } else {
+    auto obstacle = obstacle_to(place);
+    if (obstacle.empty() && read.problems.empty()) obstacle = why_within_run(place + "/" + read.sweep.settings.name);
+    if (!obstacle.empty()) mistakes.push_back(obstacle);
   }
   if (submission.gpus < kGpusByDevice) mistakes.push_back("gpus: may not be below -1 (-1: by the run file's device)");
   if (submission.memory_bytes < 0) mistakes.push_back("memory_bytes: may not be below 0");
-  const auto read = sweep::read_stored_sweep({submission.sweep, submission.run_file}, kMostChecked);
   for (const auto& problem : read.problems) mistakes.push_back(base::to_string(problem));
   return base::joined(mistakes, "; ");
 }

@@ -8,6 +8,7 @@
 #include "base/signal_point.h"
 #include "history/bundle_config.h"
 #include "history/require_run_folder.h"
+#include "history/run_place.h"
 #include "history/setting_change.h"
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
@@ -47,31 +48,9 @@ void require_place_for_folder(FileSystem& files, const std::string& path) {
               place + " exists and is not a folder; choose another place with --run-dir or runs_dir");
 }
 
-// `esper runs` lists and deletes a run folder as a whole.
 void require_folder_of_its_own(FileSystem& files, const std::string& path) {
-  const auto is_run = [&](const std::string& folder) {
-    try {
-      // Other programs' projects have config.yaml and checkpoints/, too.
-      return files.kind_of(folder + "/config.yaml") == PathKind::kFile &&
-             files.kind_of(folder + "/lock") == PathKind::kFile;
-    } catch (const base::IoError&) {  // a link, or a folder that cannot be read
-      return false;
-    }
-  };
-  std::string below = path;
-  for (auto above = storage::parent_of(path); above != below; above = storage::parent_of(above)) {
-    below = above;
-    if (!is_run(above)) continue;
-    throw Error(ExitCode::kConfig, fmt::format("{} lies within the run {}; a run needs a folder of its own: choose "
-                                               "another place with --run-dir or runs_dir",
-                                               path, above));
-  }
-  if (files.kind_of(path) != PathKind::kFolder) return;
-  for (const auto& entry : files.list(path)) {
-    if (entry.kind != PathKind::kFolder || !is_run(path + "/" + entry.name)) continue;
-    throw Error(ExitCode::kConfig, fmt::format("{} holds other runs, like {}; a run needs a folder of its own: choose "
-                                               "another one with --run-dir",
-                                               path, entry.name));
+  for (const auto why : {history::why_within_run, history::why_holds_runs}) {
+    if (const std::string reason = why(files, path); !reason.empty()) throw Error(ExitCode::kConfig, reason);
   }
 }
 

@@ -76,6 +76,39 @@ TEST_CASE("a run folder that has a run is refused at once, also of a seed; a rep
   CHECK(routes.ask("POST", "/v1/jobs", body).status == 201);
 }
 
+TEST_CASE("a job whose run would lie within another one, or would hold one, is refused at once, and so is a sweep") {
+  Routes routes;
+  const auto make_run = [](const std::string& run) {
+    fs::create_directories(run);
+    for (const char* name : {"/config.yaml", "/lock"}) std::ofstream(run + name) << "x";
+  };
+  const std::string runs = routes.folder / "runs", run = runs + "/a";
+  make_run(run);
+  make_run(runs + "/b-seed-2/c");
+  const auto submit = [&](const json& place) {
+    json body{{"name", "digits"}, {"folder", "/"}, {"config", "seed: 1\nepochs: 3\n"}, {"hold", true}};
+    body.update(place);
+    return routes.ask("POST", "/v1/jobs", body);
+  };
+  const auto check_refused = [](const http::Response& refused, const std::string& reason) {
+    CHECK(refused.status == 400);
+    CHECK_THAT(refused.body, ContainsSubstring(reason) && ContainsSubstring("a run needs a folder of its own: choose"));
+  };
+  check_refused(submit({{"run_dir", run + "/sub/deep"}}), run + "/sub/deep lies within the run " + run + ";");
+  check_refused(submit({{"runs_dir", run}}), run + "/digits lies within the run " + run + ";");
+  check_refused(submit({{"run_dir", run + "/more"}, {"seeds", {1, 2}}}), "lies within the run " + run + ";");
+  check_refused(submit({{"run_dir", runs}}), runs + " holds other runs, like ");
+  check_refused(submit({{"run_dir", runs + "/b"}, {"seeds", {1, 2}}}), runs + "/b-seed-2 holds other runs, like c;");
+  const json sweep{{"sweep", "name: rates\nconfig: run.yaml\nparameters: {training.optimizer.lr: [0.1, 0.2]}\n"},
+                   {"run_file", "epochs: 9\n"},
+                   {"folder", routes.folder.path()},
+                   {"runs_dir", run}};
+  check_refused(routes.ask("POST", "/v1/sweeps", sweep), run + "/rates lies within the run " + run + ";");
+  CHECK(routes.store.list({}).empty());
+  CHECK(submit({{"runs_dir", runs}}).status == 201);
+  CHECK(submit({{"run_dir", runs + "/b"}, {"seeds", {1, 3}}}).status == 201);
+}
+
 TEST_CASE("clients hear of the jobs of a sweep that is held") {
   Routes routes;
   const json sweep{
