@@ -4,10 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "history/run_place.h"
+
 namespace esper::runs {
 
 // Run folders lie this deep below a root at most: runs/STUDY/GROUP/RUN.
-inline constexpr int kMostDepth = 4;
+inline constexpr int kMostDepth = history::kMostLevelsBelow;
 inline constexpr std::size_t kMostFolders = 100'000;  // that are looked into
 
 struct FoundRuns {

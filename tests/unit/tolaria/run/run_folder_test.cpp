@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include "history/run_place.h"
 #include "storage/file_tools.h"
 #include "unit/storage/fault_loop.h"
 
@@ -65,6 +66,36 @@ TEST_CASE("a run is made neither in a folder that holds runs nor within a run") 
   CHECK(deeper == ExitCode::kConfig);
   CHECK(has(why_deeper, "/runs/a/b/c lies within the run /runs/a;"));
   CHECK(files.names_in("/runs") == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("runs are looked for in an existing folder as deep as esper runs looks") {
+  FaultyFileSystem files;
+  {
+    const auto other = create_run_folder(files, "/deep/1/2/3/run", "epochs: 3\n");
+    const auto too_deep = create_run_folder(files, "/deeper/1/2/3/4/run", "epochs: 3\n");
+  }
+  const auto [code, why] = failure_of([&] { create_run_folder(files, "/deep", "epochs: 3\n"); });
+  CHECK(code == ExitCode::kConfig);
+  CHECK(has(why, "/deep holds other runs, like 1/2/3/run; a run needs a folder of its own"));
+  CHECK(files.names_in("/deep") == std::vector<std::string>{"1"});
+  CHECK(create_run_folder(files, "/deeper", "epochs: 3\n").path == "/deeper");
+}
+
+TEST_CASE("a folder with very many others in it does not hide a run beside it, and the search ends") {
+  FaultyFileSystem files;
+  for (std::size_t i = 0; i < history::kMostFoldersBelow; ++i)
+    storage::ensure_folder(files, "/wide/a/many/" + std::to_string(i));
+  {
+    const auto beside = create_run_folder(files, "/wide/b/run", "epochs: 3\n");
+  }
+  const auto [code, why] = failure_of([&] { create_run_folder(files, "/wide", "epochs: 3\n"); });
+  CHECK(code == ExitCode::kConfig);
+  CHECK(has(why, "/wide holds other runs, like b/run;"));
+  files.remove("/wide/b/run/config.yaml");
+  {
+    const auto beyond = create_run_folder(files, "/wide/c/not/run", "epochs: 3\n");
+  }
+  CHECK(create_run_folder(files, "/wide", "epochs: 3\n").path == "/wide");
 }
 
 TEST_CASE("a run is made in another program's project, with a config.yaml and checkpoints of its own") {
