@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -63,8 +65,9 @@ std::string run_below(FileSystem& files, const std::string& path) {
 }  // namespace
 
 std::string why_within_run(FileSystem& files, const std::string& path) {
-  std::string below = path;
-  for (auto above = storage::parent_of(path); above != below; above = storage::parent_of(above)) {
+  std::error_code ignored;  // of a working folder that is gone, in which nothing can be made
+  std::string below = std::filesystem::absolute(path, ignored).lexically_normal();
+  for (auto above = storage::parent_of(below); above != below; above = storage::parent_of(above)) {
     below = above;
     if (!is_run(files, above)) continue;
     return fmt::format(

@@ -4,6 +4,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <filesystem>
 
 #include "history/run_place.h"
 #include "storage/file_tools.h"
@@ -66,6 +67,17 @@ TEST_CASE("a run is made neither in a folder that holds runs nor within a run") 
   CHECK(deeper == ExitCode::kConfig);
   CHECK(has(why_deeper, "/runs/a/b/c lies within the run /runs/a;"));
   CHECK(files.names_in("/runs") == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("a run that is named by a relative path is not made within another one either") {
+  FaultyFileSystem files;
+  const std::string run = std::filesystem::current_path().parent_path();
+  {
+    const auto other = create_run_folder(files, run, "epochs: 3\n");
+  }
+  const auto [code, why] = failure_of([&] { create_run_folder(files, "sub/new", "epochs: 3\n"); });
+  CHECK(code == ExitCode::kConfig);
+  CHECK(has(why, "sub/new lies within the run " + run + ";"));
 }
 
 TEST_CASE("runs are looked for in an existing folder as deep as esper runs looks") {
