@@ -28,11 +28,12 @@ std::vector<const GcRun*> newest_first(const std::vector<GcRun>& runs, const GcO
   return chosen;
 }
 
-std::string why_kept(const RunRecord& record, std::size_t place, const GcOptions& options, std::int64_t now_ms) {
+std::string why_kept(const GcRun& run, std::size_t place, const GcOptions& options, std::int64_t now_ms) {
+  const RunRecord& record = run.record;
   if (record.state == RunState::kRunning) return "it is running";
   if (place < options.keep_last) return fmt::format("one of the newest {}", options.keep_last);
   const bool is_young = options.older_than_ms && now_ms - record.written_ms < *options.older_than_ms;
-  return is_young ? "a process wrote to it since" : "";
+  return is_young ? "a process wrote to it since" : run.refusal;
 }
 
 GcItem item_of(const GcRun& run, What what) {
@@ -85,7 +86,7 @@ GcPlan gc_plan(const std::vector<GcRun>& runs, const GcOptions& options, std::in
   const auto chosen = newest_first(runs, options);
   for (std::size_t place = 0; place < chosen.size(); ++place) {
     const GcRun& run = *chosen[place];
-    auto reason = why_kept(run.record, place, options, now_ms);
+    auto reason = why_kept(run, place, options, now_ms);
     GcItem item = item_of(run, options.what);
     if (!reason.empty()) {
       plan.kept.push_back({run.record.path, std::move(reason)});

@@ -22,6 +22,7 @@ struct GcOptions {
 struct GcRun {
   RunRecord record;
   std::vector<RunCheckpoint> checkpoints;  // of kCheckpoints, finished runs
+  std::string refusal{};                   // why what is asked for cannot be deleted of it; empty: it can be
 };
 
 struct GcItem {
@@ -40,8 +41,8 @@ struct GcPlan {
   std::uint64_t bytes = 0;   // of all items
 };
 
-// A running run always stays, and so does one that another of `runs` was forked from and that stays itself: receipts of
-// the fork go back to it. `now_ms`: since the UNIX epoch.
+// A running run always stays, as does one with a refusal, and so does one that another of `runs` was forked from and
+// that stays itself: receipts of the fork go back to it. `now_ms`: since the UNIX epoch.
 GcPlan gc_plan(const std::vector<GcRun>& runs, const GcOptions& options, std::int64_t now_ms);
 
 }  // namespace esper::runs

@@ -40,16 +40,6 @@ std::string run_within(const std::string& folder) {
   return found.empty() ? "" : found.front();
 }
 
-base::Expected<void> check_run(const std::string& folder, const std::string& stamp) {
-  std::error_code ignored;
-  if (fs::is_symlink(folder, ignored)) return base::failure(folder + " is a link; name the run folder itself");
-  if (!is_run_folder(folder)) return base::failure(folder + " is not a run folder");
-  if (!stamp.empty() && read_run_stamp(folder) != stamp) {
-    return base::failure(folder + " changed meanwhile; run the command again");
-  }
-  return {};
-}
-
 template <class Delete>
 base::Expected<void> with_reason(const Delete& remove) {
   try {
@@ -61,9 +51,20 @@ base::Expected<void> with_reason(const Delete& remove) {
 
 }  // namespace
 
+base::Expected<void> check_prunable(const std::string& given, const std::string& stamp) {
+  const std::string folder = whole_path_of(given);
+  std::error_code ignored;
+  if (fs::is_symlink(folder, ignored)) return base::failure(folder + " is a link; name the run folder itself");
+  if (!is_run_folder(folder)) return base::failure(folder + " is not a run folder");
+  if (!stamp.empty() && read_run_stamp(folder) != stamp) {
+    return base::failure(folder + " changed meanwhile; run the command again");
+  }
+  return {};
+}
+
 base::Expected<void> check_removable(const std::string& given, const std::string& stamp) {
   const std::string folder = whole_path_of(given);
-  if (auto checked = check_run(folder, stamp); !checked) return checked;
+  if (auto checked = check_prunable(folder, stamp); !checked) return checked;
   if (const auto other = run_within(folder); !other.empty()) {
     return base::failure(folder + " holds another run, " + other + "; move that out of it first");
   }
@@ -89,7 +90,7 @@ base::Expected<void> remove_checkpoints(const std::string& given, const std::vec
                                         const std::string& stamp) {
   const std::string folder = whole_path_of(given);
   return with_reason([&]() -> base::Expected<void> {
-    if (auto checked = check_run(folder, stamp); !checked) return checked;
+    if (auto checked = check_prunable(folder, stamp); !checked) return checked;
     storage::ConfinedFileSystem files(folder, storage::Owner::kAnyone);
     const auto lock = lock_run(files, folder);
     if (!lock) return base::failure(lock.error());

@@ -8,8 +8,10 @@
 
 namespace esper::runs {
 
-// Whether the folder may be deleted: it is a run folder without another one in it, no link, and, with `stamp`, as it
-// was at that stamp. Takes no lock.
+// Whether checkpoints of the run may be deleted: the folder is a run folder, no link, and, with `stamp`, as it was at
+// that stamp. Takes no lock.
+base::Expected<void> check_prunable(const std::string& folder, const std::string& stamp = {});
+// Whether the whole folder may be: that, and no other run folder lies in it.
 base::Expected<void> check_removable(const std::string& folder, const std::string& stamp = {});
 
 // Deletes the run folder: it is moved aside first (PATH.old-PID), so that no reader finds a part of it under its name;
@@ -17,8 +19,8 @@ base::Expected<void> check_removable(const std::string& folder, const std::strin
 // Refused, with the reason, where check_removable() refuses, or where the run is in use.
 base::Expected<void> remove_run(const std::string& folder, const std::string& stamp = {});
 
-// Deletes these checkpoints of it. Refused likewise, though not for another run in the folder; a reason names the
-// checkpoint that could not be deleted.
+// Deletes these checkpoints of it. Refused where check_prunable() refuses, or where the run is in use; a reason names
+// the checkpoint that could not be deleted.
 base::Expected<void> remove_checkpoints(const std::string& folder, const std::vector<std::string>& names,
                                         const std::string& stamp);
 

@@ -44,11 +44,16 @@ GcOptions gc_options(const RunsGcOptions& options) {
   return wanted;
 }
 
+std::string refusal_of(const std::string& run, GcOptions::What what) {
+  const auto checked = what == GcOptions::What::kRuns ? runs::check_removable(run) : runs::check_prunable(run);
+  return checked ? "" : checked.error();
+}
+
 // What the plan follows from. Checkpoints of a run that cannot be read are a problem, and none of them goes.
 std::vector<runs::GcRun> gc_runs(runs::Refreshed& found, GcOptions::What what) {
   std::vector<runs::GcRun> read;
   for (const auto& record : found.runs) {
-    runs::GcRun run{record, {}};
+    runs::GcRun run{record, {}, refusal_of(record.path, what)};
     if (what == GcOptions::What::kCheckpoints && record.state == runs::RunState::kFinished) {
       try {
         run.checkpoints = runs::read_checkpoints(record, found.runs);

@@ -182,6 +182,13 @@ TEST_CASE("two runs are compared by figures and fields, and one of them is delet
   CHECK(both.exit_code == 2);
   CHECK_THAT(both.err, ContainsSubstring("holds another run"));
   CHECK(fs::exists(within / "config.yaml"));
+  const json plan = runs_json({"gc", room.path, "--state", "finished"});
+  CHECK(plan["items"].empty());
+  REQUIRE(plan["kept"].size() == 1);
+  CHECK_THAT(plan["kept"][0]["reason"].get<std::string>(), ContainsSubstring("holds another run, " + within.string()));
+  const json done = runs_json({"gc", room.path, "--state", "finished", "--yes"});
+  CHECK(done["kept"] == plan["kept"]);
+  CHECK(fs::exists(within / "config.yaml"));
   // One that lies deeper than is searched goes with the other, and cannot be deleted after it: what was deleted is
   // said.
   const auto deep = room.run("2") / "a/b/c/d/e/within";

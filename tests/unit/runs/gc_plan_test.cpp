@@ -75,6 +75,19 @@ TEST_CASE("a run stays as long as a fork of it stays, over any number of forks")
   CHECK(reason_of(plan, "/r/old") == "/r/done was forked from it");
 }
 
+TEST_CASE("a run that cannot be deleted stays with the reason, and so does the run that it was forked from") {
+  auto runs = kRuns;
+  runs[1].refusal = "/r/done holds another run";
+  runs[1].record.parent = "/r/old";
+  runs[3].refusal = "not asked for";
+  const auto plan = gc_plan(runs, {}, 10'000);
+  CHECK(paths_of(plan) == Paths{"/r/new"});
+  CHECK(plan.bytes == 40);
+  CHECK(reason_of(plan, "/r/done") == "/r/done holds another run");
+  CHECK(reason_of(plan, "/r/old") == "/r/done was forked from it");
+  CHECK(plan.kept.size() == 2);
+}
+
 TEST_CASE("of finished runs the checkpoints go that nothing needs") {
   auto runs = kRuns;
   runs[1].checkpoints = {{"one", 1, ""}, {"two", 2, "the best"}, {"three", 4, ""}, {"four", 8, "the last"}};

@@ -34,6 +34,7 @@ TEST_CASE("what is in use, no run folder, a link or has changed is not deleted")
   CHECK_THAT(remove_run(run.path, "another stamp").error(), ContainsSubstring("changed meanwhile"));
   fs::create_directory_symlink(run.path, room / "link");
   CHECK_THAT(remove_run(room / "link").error(), ContainsSubstring("is a link"));
+  CHECK_THAT(check_prunable(room / "link").error(), ContainsSubstring("is a link"));
   fs::create_directories(room / "folder");
   CHECK_THAT(remove_run(room / "folder").error(), ContainsSubstring("is not a run folder"));
   CHECK_THAT(remove_run(room / "nothing").error(), ContainsSubstring("is not a run folder"));
