@@ -14,6 +14,7 @@
 #include "jobs/api/submission_check.h"
 #include "jobs/job/job_states.h"
 #include "jobs/job/run_folder.h"
+#include "runs/ended_run.h"
 #include "runs/reached_epoch.h"
 #include "storage/confined_file_system.h"
 
@@ -72,8 +73,11 @@ Response EditRoutes::set(const Request& request, JobId id) {
   }
   const auto job = store_.find(id);
   if (!job) return no_such_job(id);
-  if (job->state == JobState::kSucceeded)
-    return refusal(409, fmt::format("job {} has succeeded: it does not train any more", id));
+  if (job->state == JobState::kSucceeded) {
+    return refusal(409, fmt::format("job {} has ended: it succeeded, and does not train any more; its run can go on "
+                                    "without the daemon: esper set {}, esper train --resume {}",
+                                    id, job->run_dir, job->run_dir));
+  }
   try {
     return set_in_run(*job, asked->assignments, uid_of(request));
   } catch (const DatabaseError&) {
@@ -100,6 +104,8 @@ Response EditRoutes::set_in_run(const Job& job, const std::vector<std::string>& 
         fmt::format("epochs: job {} trains to {} epochs, as its sweep decided; the sweep would not follow a change",
                     job.id, job.epochs));
   }
+  const bool may_get_epochs = job.epochs > 0;  // from its sweep, at the end of a rung
+  if (!changes.empty() && !may_get_epochs) runs::refuse_if_ended(files, job.run_dir, own, assignments);
   runs::refuse_begun_epochs(files, job.run_dir, changes);
   std::string path;
   if (!changes.empty()) {

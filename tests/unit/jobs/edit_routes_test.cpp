@@ -11,6 +11,7 @@
 #include "storage/folder_lock.h"
 #include "storage/real_file_system.h"
 #include "support/queue_routes.h"
+#include "unit/runs/run_room.h"
 
 namespace esper::test::edit_routes_test {
 
@@ -337,6 +338,46 @@ TEST_CASE("a job's run takes no fewer epochs than it has reached, by its telemet
   CHECK(!std::filesystem::exists(run + "/changes/request-0001.json"));
   CHECK(routes.audited_settings().empty());
   CHECK(set_epochs(5).status == 200);
+}
+
+TEST_CASE(
+    "a job whose run has ended takes no settings with which no epoch would begin, unless its sweep may add some") {
+  Routes routes;
+  const std::string run = routes.live_run();
+  const runs::test::RunFolder ended(run);
+  ended.add_epoch(3, 0.5, 0.8);
+  ended.add_summary("done", 9, 3);
+  config::RunConfig config;
+  config.name = "small";
+  config.epochs = 3;
+  config.data.kind = config::DataKind::kDigits;
+  config.growth.enabled = false;
+  std::ofstream(run + "/config.yaml") << config::resolved_yaml(config);
+  const auto job_is = [&](JobState state, std::int64_t epochs) {
+    Job job = *routes.store.find(1);
+    job.state = state;
+    job.epochs = epochs;
+    routes.store.save(job);
+  };
+  job_is(JobState::kPaused, 3);  // at a rung
+  CHECK(routes.set_rate("0.0125").status == 200);
+  job_is(JobState::kQueued, 0);
+  const auto refused = routes.set_rate("0.25");
+  CHECK(refused.status == 400);
+  CHECK_THAT(refused.body, ContainsSubstring(run +
+                                             " has ended: its 3 epochs are trained: no epoch would begin with "
+                                             "these settings; add epochs with esper train --resume " +
+                                             run));
+  CHECK(routes.audited_settings() == std::vector<std::string>{"training.optimizer.lr=0.0125"});
+  const auto longer = routes.ask("POST", "/v1/jobs/1/set", {{"assignments", {"epochs=9"}}});
+  CAPTURE(longer.body);
+  CHECK(longer.status == 200);
+  CHECK(routes.set_rate("0.25").status == 200);
+  for (const JobState state : {JobState::kStarting, JobState::kSucceeded}) job_is(state, 0);
+  const auto over = routes.set_rate("0.5");
+  CHECK(over.status == 409);
+  CHECK_THAT(over.body,
+             ContainsSubstring("job 1 has ended: it succeeded") && ContainsSubstring("esper train --resume " + run));
 }
 
 TEST_CASE("a change of a live run that cannot be written to the audit log is not made") {
