@@ -27,6 +27,7 @@ std::string command_line(const ImitateRequest& request) {
 }
 
 void check_out(const ImitateRequest& request) {
+  refuse_other_than_file(request.file, "name a file");
   std::error_code ignored;
   const bool is_there = std::filesystem::exists(request.file, ignored);
   if (is_there && !request.replace) {
@@ -34,7 +35,6 @@ void check_out(const ImitateRequest& request) {
                       fmt::format("--out {} exists already; name another file, or replace it with --replace",
                                   base::in_quotes(request.file)));
   }
-  refuse_other_than_file(request.file, "name a file");
 }
 
 void check_teacher(const std::string& teacher) {

@@ -84,6 +84,12 @@ TEST_CASE("what cannot be imitated or shown is refused with the reason") {
              ContainsSubstring("name each once"));
   CHECK_THAT(problem({"policy", "imitate", run.string(), "--out", file, "--teacher", "oracle"}),
              ContainsSubstring("--teacher \"oracle\" is not a policy that decides by itself"));
+  const auto link = room.path / "link.safetensors";
+  std::filesystem::create_symlink(room.write("other.safetensors", ""), link);
+  for (const Words& more : {Words{}, Words{"--replace"}}) {
+    CHECK_THAT(problem(Words{"policy", "imitate", run.string(), "--out", link} + more),
+               ContainsSubstring("is not a regular file") && !ContainsSubstring("--replace"));
+  }
   CHECK_THAT(problem({"policy", "show", room.write("policy.safetensors", "not weights")}),
              ContainsSubstring("policy.safetensors: "));
 }
