@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/expected.h"
 #include "base/names.h"
 #include "base/text/aligned.h"
 #include "base/text/printable.h"
@@ -65,45 +66,66 @@ std::string comparison_table(const std::vector<RunRecord>& records, const std::v
   return base::aligned(lines) + (fields.empty() ? "no field of the configurations differs\n" : "");
 }
 
-// By `esper set`: the run's configuration does not have them. None of a damaged run.
-history::SettingChanges changes_of(const RunRecord& record) {
-  if (record.state == runs::RunState::kDamaged) return {};
-  storage::ConfinedFileSystem files(record.path, storage::Owner::kAnyone);
-  return history::accepted_changes(files, record.path);
+// By `esper set`: the run's configuration does not have them.
+using RunChanges = base::Expected<history::SettingChanges>;
+
+RunChanges changes_of(const RunRecord& record) {
+  try {
+    storage::ConfinedFileSystem files(record.path, storage::Owner::kAnyone);
+    return history::accepted_changes(files, record.path);
+  } catch (const base::Error& error) {
+    return base::failure(error.what());
+  }
 }
 
-std::string change_notes(const std::vector<RunRecord>& records) {
+std::string change_notes(const RunRecord& record, const RunChanges& changes) {
+  const std::string run = base::printable_line(record.path);
+  if (!changes) {
+    return fmt::format("note: the settings that were changed while {} trained are left out: {}\n", run,
+                       base::printable_line(changes.error()));
+  }
   std::string notes;
-  for (const RunRecord& record : records) {
-    for (const auto& change : changes_of(record)) {
-      notes += fmt::format("note: {} was changed while it trained: {}={} from epoch {} on\n",
-                           base::printable_line(record.path), change.field, base::printable_line(change.value),
-                           change.epoch);
-    }
+  for (const auto& change : *changes) {
+    notes += fmt::format("note: {} was changed while it trained: {}={} from epoch {} on\n", run, change.field,
+                         base::printable_line(change.value), change.epoch);
   }
   return notes;
+}
+
+// A null for each run whose changes cannot be read, and why.
+void add_changes(ordered_json& comparison, const std::vector<RunChanges>& changes) {
+  ordered_json lists = ordered_json::array(), problems = ordered_json::array();
+  for (const RunChanges& one : changes) {
+    lists.push_back(one ? ordered_json(history::setting_changes_json(*one)) : ordered_json());
+    if (!one) problems.push_back(one.error());
+  }
+  comparison["changes"] = std::move(lists);
+  comparison["problems"] = std::move(problems);
 }
 
 int compare_runs(const RunsCompareOptions& options) {
   if (options.runs.size() < 2) throw base::Error(base::ExitCode::kConfig, "name at least two runs to compare");
   std::vector<RunRecord> records;
   std::vector<config::RunConfig> configs;
+  std::vector<RunChanges> changes;
   for (const auto& run : options.runs) {
     const std::string folder = run_folder_named(run);
     configs.push_back(load_config_of_run(folder));
     records.push_back(runs::read_run_record(folder));
+    changes.push_back(changes_of(records.back()));
   }
   const auto fields = config::differing_fields(std::move(configs));
   if (!options.json) {
-    print(comparison_table(records, fields) + change_notes(records));
+    std::string text = comparison_table(records, fields);
+    for (std::size_t i = 0; i < records.size(); ++i) text += change_notes(records[i], changes[i]);
+    print(text);
     return 0;
   }
   ordered_json list = ordered_json::array();
   for (const FieldDifference& field : fields) list.push_back({{"path", field.path}, {"values", field.json}});
-  ordered_json changes = ordered_json::array();
-  for (const RunRecord& record : records)
-    changes.push_back(ordered_json(history::setting_changes_json(changes_of(record))));
-  print_json({{"runs", records_json(records)}, {"fields", std::move(list)}, {"changes", std::move(changes)}});
+  ordered_json comparison = {{"runs", records_json(records)}, {"fields", std::move(list)}};
+  add_changes(comparison, changes);
+  print_json(comparison);
   return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "run_record.h"
 #include "run_room.h"
 #include "runs/run_index.h"
+#include "storage/folder_lock.h"
 #include "storage/journal/journal.h"
 #include "storage/real_file_system.h"
 #include "support/file_reads.h"
@@ -157,6 +158,7 @@ TEST_CASE("two runs are compared by figures and fields, and one of them is delet
   CHECK(runs_json({"compare", room.run("1"), room.run("2")})["changes"][1] == json::array({change}));
   CHECK_THAT(esper_runs({"compare", room.run("1"), room.run("2")}).out,
              ContainsSubstring("was changed while it trained: training.optimizer.lr=0.01 from epoch 2 on"));
+  CHECK(compared["problems"].empty());
   const auto unasked = esper_runs({"rm", room.run("1")});
   CHECK(unasked.exit_code == 2);
   CHECK_THAT(unasked.err, ContainsSubstring("add --yes"));
@@ -200,6 +202,38 @@ TEST_CASE("two runs are compared by figures and fields, and one of them is delet
   CHECK(result["deleted"] == json::array({room.run("2").string()}));
   REQUIRE(result["problems"].size() == 1);
   CHECK_THAT(result["problems"][0].get<std::string>(), ContainsSubstring("within"));
+}
+
+TEST_CASE("a comparison has what can be read of a damaged run, and says which changes are left out") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("1"), kShort).exit_code == 0);
+  fs::create_directories(room.path / "2");
+  fs::copy(room.run("1"), room.run("2"), fs::copy_options::recursive);
+  const json change{{"epoch", 2}, {"field", "training.optimizer.lr"}, {"value", "0.01"}, {"request", 1}};
+  const auto accepted = room.run("2") / "changes" / "accepted.json";
+  fs::create_directory(accepted.parent_path());
+  std::ofstream(accepted) << json{{"changes", json::array({change})}};
+  const Words compare{"compare", room.run("1"), room.run("2")};
+
+  // It is damaged elsewhere.
+  fs::remove_all(room.run("2") / "checkpoints");
+  std::ofstream(room.run("2") / "checkpoints") << "no folder";
+  const json readable = runs_json(compare);
+  CHECK(readable["runs"][1]["state"] == "damaged");
+  CHECK(readable["changes"][1] == json::array({change}));
+
+  std::ofstream(accepted) << "{\"changes\": [";
+  const auto lock = storage::try_lock_folder(storage::real_file_system(), room.run("2"));
+  const json running = runs_json(compare);
+  CHECK(running["runs"][1]["state"] == "running");
+  CHECK(running["changes"] == json::parse("[[], null]"));
+  REQUIRE(running["problems"].size() == 1);
+  CHECK_THAT(running["problems"][0].get<std::string>(), ContainsSubstring(accepted.string() + " is damaged: "));
+  CHECK_THAT(esper_runs(compare).out,
+             ContainsSubstring("last accuracy") &&
+                 ContainsSubstring("note: the settings that were changed while " + room.run("2").string() +
+                                   " trained are left out: " + accepted.string() + " is damaged: "));
 }
 
 TEST_CASE("of many damaged runs ten reasons are printed, and how many more there are") {
