@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <filesystem>
 
 #include "base/clock.h"
@@ -6,6 +8,8 @@
 #include "esper/permitted_changes.h"
 #include "esper/run_options.h"
 #include "esper/version.h"
+#include "runs/reached_epoch.h"
+#include "storage/confined_file_system.h"
 
 namespace esper {
 namespace {
@@ -20,16 +24,30 @@ struct TrainOptions {
 // folder, which may have come from anywhere.
 bool may_be_of_run(const std::string& config) { return std::filesystem::path(config).filename() == kRunConfigFile; }
 
+// What it has trained stays trained.
+void refuse_begun_epochs(const std::string& run, int before, int asked) {
+  if (asked == before) return;
+  storage::ConfinedFileSystem files(run, storage::Owner::kAnyone);
+  const auto reached = runs::reached_epoch(files, run);
+  if (asked >= reached) return;
+  throw base::Error(base::ExitCode::kConfig,
+                    fmt::format("epochs: must be at least {}, the epoch that {} has reached, but is {}; to train from "
+                                "an earlier epoch on: esper fork {}@STEP",
+                                reached, run, asked, run));
+}
+
 // A resumed run continues with the training it began.
 void refuse_other_training(const TrainRequest& request, const std::vector<std::string>& assignments) {
   const std::string path = history::config_in_run(request.resume);
   const config::RunConfig before = history::read_config_of_run(request.resume).config;
   refuse_overridden(request.resume, before, request.job.config, assignments);
   const std::string changes = forbidden_changes(before, request.job.config, "A resumed run");
-  if (changes.empty()) return;
-  throw base::Error(base::ExitCode::kConfig,
-                    "run " + request.resume + " was started with other settings; these fields would change" + changes +
-                        " For other changes start a new run: esper train --config " + path + " --set ...");
+  if (!changes.empty()) {
+    throw base::Error(base::ExitCode::kConfig,
+                      "run " + request.resume + " was started with other settings; these fields would change" +
+                          changes + " For other changes start a new run: esper train --config " + path + " --set ...");
+  }
+  refuse_begun_epochs(request.resume, before.epochs, request.job.config.epochs);
 }
 
 config::RunConfig load_run_file(const std::string& file, const std::vector<std::string>& assignments) {

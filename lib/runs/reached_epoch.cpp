@@ -29,16 +29,6 @@ std::optional<std::int64_t> epoch_in_telemetry(const std::string& run) {
   }
 }
 
-// In which the run is or which it goes on with, counted from 1; where neither telemetry nor a checkpoint says it, 0.
-std::int64_t reached_epoch(base::FileSystem& files, const std::string& run) {
-  if (is_training(run)) {
-    if (const auto reported = epoch_in_telemetry(run)) return *reported;
-  }
-  const auto progress = saved_progress(files, run);
-  const bool is_within = base::number_at<std::int64_t>(progress, "batch").value_or(0) > 0;
-  return std::int64_t{base::number_at<std::uint32_t>(progress, "epoch").value_or(0)} + (is_within ? 1 : 0);
-}
-
 }  // namespace
 
 bool is_training(const std::string& run) {
@@ -56,6 +46,15 @@ nlohmann::json saved_progress(base::FileSystem& files, const std::string& run) {
   } catch (const base::IoError&) {
     return {};
   }
+}
+
+std::int64_t reached_epoch(base::FileSystem& files, const std::string& run) {
+  if (is_training(run)) {
+    if (const auto reported = epoch_in_telemetry(run)) return *reported;
+  }
+  const auto progress = saved_progress(files, run);
+  const bool is_within = base::number_at<std::int64_t>(progress, "batch").value_or(0) > 0;
+  return std::int64_t{base::number_at<std::uint32_t>(progress, "epoch").value_or(0)} + (is_within ? 1 : 0);
 }
 
 void refuse_begun_epochs(base::FileSystem& files, const std::string& run,

@@ -1,7 +1,8 @@
 #pragma once
-// How far a run has come whose settings are to change: for `esper set` and the daemon alike. Any thread; safe while the
-// run writes.
+// How far a run has come whose settings are to change: for `esper set`, `esper train --resume` and the daemon alike.
+// Any thread; safe while the run writes.
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@ bool is_training(const std::string& run);
 // Member "progress" of the checkpoint from which the run would go on; null where none can be read, which --resume
 // reports. Throws IoError where the checkpoints cannot be listed.
 nlohmann::json saved_progress(base::FileSystem& files, const std::string& run);
+
+// The epoch in which the run is or which it goes on with, counted from 1; where neither telemetry nor a checkpoint says
+// it, 0. Throws IoError.
+std::int64_t reached_epoch(base::FileSystem& files, const std::string& run);
 
 // Throws Error{kConfig}, which names the epoch that the run has reached, where the changes would leave it fewer epochs
 // than planned, and not more than it has begun. Where neither telemetry nor a checkpoint says how many these are, no

@@ -20,7 +20,9 @@
 #include "jobs/process/log_files.h"
 #include "jobs/process/shim.h"
 #include "nissa/log.h"
+#include "runs/reached_epoch.h"
 #include "storage/atomic_publish.h"
+#include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
 
@@ -48,10 +50,20 @@ std::vector<std::string> environment_with(const std::vector<std::string>& gpus) 
   return environment;
 }
 
+// The epochs of its rung; fewer than its user has trained the run to are refused.
+std::int64_t epochs_to_train(const Job& job) {
+  storage::ConfinedFileSystem files(job.run_dir, storage::Owner::kAnyone);
+  try {
+    return std::max(job.epochs, runs::reached_epoch(files, job.run_dir));
+  } catch (const base::IoError&) {  // which the job says
+    return job.epochs;
+  }
+}
+
 std::vector<std::string> command_of(const std::string& program, const Job& job, const JobFolder& folder) {
   if (has_run_folder(job.run_dir)) {
     std::vector<std::string> command{program, "train", "--resume", job.run_dir, "--trust-program"};
-    if (job.epochs > 0) command.insert(command.end(), {"--set", fmt::format("epochs={}", job.epochs)});
+    if (job.epochs > 0) command.insert(command.end(), {"--set", fmt::format("epochs={}", epochs_to_train(job))});
     return command;
   }
   return {program, "train", "--config", folder.run_file(), "--run-dir", job.run_dir};

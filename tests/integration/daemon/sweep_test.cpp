@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
 #include <map>
@@ -123,6 +124,21 @@ TEST_CASE("halving pauses at each rung, and who goes on has the bits of a run st
   }
   CHECK(room.show()["summary"]["rows"][0]["epochs"] == 4);
   check_runs(room);
+}
+
+TEST_CASE("a job whose user trained its run past its rungs keeps those epochs when it is resumed") {
+  SweepRoom room;
+  room.submit(kHalving);
+  REQUIRE(room.wait_for_end());
+  const auto jobs = room.jobs();
+  const auto paused = std::ranges::find(jobs, "paused", [](const auto& job) { return job["state"]; });
+  REQUIRE(paused != jobs.end());
+  const std::filesystem::path run = (*paused)["run_dir"].get<std::string>();
+  REQUIRE(resume(run, {"epochs=6"}).exit_code == 0);
+  const int id = (*paused)["id"].get<int>();
+  room.daemon.tell({"job", "resume", std::to_string(id)});
+  REQUIRE(room.daemon.wait_for_state(id, "succeeded"));
+  CHECK(read_json(run / "summary.json")["epochs"] == 6);
 }
 
 TEST_CASE("a daemon that is killed again and again while it sweeps loses no job and does none twice") {

@@ -234,8 +234,13 @@ TEST_CASE("a run goes on for more epochs as if it had been meant to from the sta
   REQUIRE(resume(room.run("short")).exit_code == 0);
   check_equal(without_forecasts(record_of(room.run("short"))), expected);
   const Finished past = resume(room.run("short"), {"epochs=12"});
-  CHECK(past.exit_code == 0);
-  CHECK_THAT(past.err, ContainsSubstring("no epochs left to train: the run is at epoch 14 of 12; add epochs: "));
+  CHECK(past.exit_code == 2);
+  CHECK_THAT(json_of(past)["error"]["text"].get<std::string>(),
+             ContainsSubstring("epochs: must be at least 14, the epoch that " + room.run("short").string() +
+                               " has reached, but is 12") &&
+                 ContainsSubstring("esper fork"));
+  check_equal(without_forecasts(record_of(room.run("short"))), expected);
+  CHECK(resume(room.run("short"), {"epochs=14"}).exit_code == 0);
 }
 
 TEST_CASE("a run that is resumed without an epoch left says that a seed which grows stays unfinished") {

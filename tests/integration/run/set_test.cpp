@@ -243,6 +243,26 @@ TEST_CASE("no fewer epochs are taken than the run has reached, which the message
   CHECK(read_json(run / "summary.json")["epochs"] == 7);
 }
 
+TEST_CASE("a run that is resumed within an epoch ends with that one at the earliest") {
+  const RunRoom room;
+  const auto whole = room.run("whole"), run = room.run("run");
+  REQUIRE(
+      train(room.write("small.yaml", growing_config()), whole, {"policy.kind=none", "growth.enabled=false", "epochs=8"})
+          .exit_code == 0);
+  copy_run_until(whole, checkpoint_within(whole, 5), run);
+  const auto before = contents_of(run / "config.yaml");
+  for (const std::string epochs : {"3", "5"}) {
+    const Finished refused = resume(run, {"epochs=" + epochs});
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(json_of(refused)["error"]["text"].get<std::string>(),
+               ContainsSubstring("epochs: must be at least 6, the epoch that " + run.string() +
+                                 " has reached, but is " + epochs));
+  }
+  CHECK(contents_of(run / "config.yaml") == before);
+  REQUIRE(resume(run, {"epochs=6"}).exit_code == 0);
+  CHECK(read_json(run / "summary.json")["epochs"] == 6);
+}
+
 TEST_CASE("where the list of accepted settings is damaged nothing is trained") {
   const Trained it;
   const auto run = it.changed();
