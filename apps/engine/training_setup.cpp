@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "base/signal_point.h"
+#include "base/text/printable.h"
+#include "data/class_counts.h"
 #include "data/files/input_error.h"
 #include "data/loading/loader_config.h"
 #include "device/cuda_table.h"
@@ -48,6 +50,15 @@ StartedDevice start_device(const config::RunConfig& config) {
           step::step_settings(config, device::resolve_precision(config.device.precision, selection.device))};
 }
 
+void warn_of_only_class(const data::Dataset& train) {
+  const auto name = data::only_class(train);
+  if (!name) return;
+  nissa::log::warning(fmt::format(
+      "all training samples have one class, {}: a network that always answers it has accuracy 1, and nothing is "
+      "learned; look at the data: esper data show",
+      base::in_quotes(*name)));
+}
+
 // For samples that a checkpoint describes: where they fit no network of this configuration, it is the checkpoint that
 // is of another one.
 std::unique_ptr<step::Model> model_of_checkpoint(const config::RunConfig& config, const leyline::SampleShape& sample,
@@ -79,6 +90,7 @@ TrainingSetup set_up(const config::RunConfig& config, const std::string& cache_d
   const auto [device, settings] = start_device(config);
   base::fault::signal_point("tolaria.loading");
   auto data = load_data(config, way_out, test);
+  warn_of_only_class(data.train);
   auto model = step::build_model(config, data.train.shape, settings, device);
   if (const auto misfit = misfit_of_targets(config, data.train); !misfit.empty()) {
     throw base::Error(base::ExitCode::kConfig, "host.kind: " + misfit);

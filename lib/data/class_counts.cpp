@@ -2,6 +2,8 @@
 
 #include <torch/types.h>
 
+#include <algorithm>
+
 namespace esper::data {
 
 std::string name_of_class(const Dataset& set, std::int64_t number) {
@@ -26,6 +28,13 @@ std::vector<std::string> classes_without_samples(const Dataset& train) {
     if (counts[i] == 0) names.push_back(name_of_class(train, static_cast<std::int64_t>(i)));
   }
   return names;
+}
+
+std::optional<std::string> only_class(const Dataset& train) {
+  const auto counts = class_counts(train);
+  const auto has_samples = [](std::int64_t count) { return count > 0; };
+  if (std::ranges::count_if(counts, has_samples) != 1) return std::nullopt;
+  return name_of_class(train, std::ranges::find_if(counts, has_samples) - counts.begin());
 }
 
 }  // namespace esper::data

@@ -2,6 +2,7 @@
 // How often each class occurs in one part of a data set. Any thread.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,9 @@ std::vector<std::int64_t> class_counts(const Dataset& set);
 
 // Outputs of the network that nothing teaches: names of the classes without a sample in the training part.
 std::vector<std::string> classes_without_samples(const Dataset& train);
+
+// The name of the class that all of its samples have, so that nothing is to be told apart. Nothing where they have
+// several, and where class_counts() is empty.
+std::optional<std::string> only_class(const Dataset& train);
 
 }  // namespace esper::data

@@ -109,4 +109,22 @@ TEST_CASE("a kind of data that needs a path and has none is a configuration erro
   CHECK_FALSE(fs::exists(room.run("run")));
 }
 
+TEST_CASE("data of a single class are trained, and a warning names it, in a dry run, too") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  std::string lines;
+  for (int i = 0; i < 40; ++i) lines += std::to_string(i) + ",1,cat\n";
+  const Words changes = {"data.kind=csv",   "data.path=" + room.write("cats.csv", lines),
+                         "data.shape=[2]",  "host.kind=mlp",
+                         "host.hidden=[4]", "growth.enabled=false",
+                         "epochs=1"};
+  const std::string warning = "all training samples have one class, \"cat\"";
+  const Finished planned = run_esper(Words{"train", "--config", config, "--dry-run"} + sets(changes));
+  CHECK(planned.exit_code == 0);
+  CHECK_THAT(planned.err, ContainsSubstring(warning));
+  const Finished trained = train(config, room.run("run"), changes);
+  CHECK(trained.exit_code == 0);
+  CHECK_THAT(trained.err, ContainsSubstring(warning));
+}
+
 }  // namespace esper::test::bad_data_test

@@ -140,11 +140,24 @@ TEST_CASE("a class that training has no sample of is refused in a validation fil
   config = config_of(DataKind::kNpy, folder.path());
   CHECK(classes_without_samples(load_dataset(config).train) == std::vector<std::string>{"1", "2"});
   CHECK(class_counts(load_dataset(config).train) == std::vector<std::int64_t>{2, 0, 0, 1});
+  CHECK_FALSE(only_class(load_dataset(config).train));
   for (const int unknown : {1, 4}) {
     write_file(folder / "y_test.npy", labels({0, unknown}));
     CHECK_THAT(complaint(config),
                ContainsSubstring("class " + std::to_string(unknown) + " does not occur in the training data"));
   }
+}
+
+TEST_CASE("the only class of a training part is named") {
+  const TempFolder folder;
+  write_file(folder / "cats.csv", "1,cat\n2,cat\n3,cat\n4,cat\n");
+  const auto config = config_of(DataKind::kCsv, folder / "cats.csv");
+  CHECK(only_class(load_dataset(config).train) == "cat");
+  CHECK_FALSE(only_class(load_dataset(config_of(DataKind::kDigits)).train));
+  write_file(folder / "numbers.csv", "1,7\n2,7\n3,7\n4,7\n");
+  const auto numbers = config_of(DataKind::kCsv, folder / "numbers.csv");
+  CHECK(only_class(load_dataset(numbers).train) == "7");
+  CHECK_FALSE(only_class(load_dataset(numbers, TestPart::kUnread, config::Task::kRegression).train));
 }
 
 TEST_CASE("a class of images that the split or max_samples takes out of training is no error") {
