@@ -4,11 +4,13 @@
 
 #include <algorithm>
 
+#include "base/text/printable.h"
+
 namespace esper::data {
 
 std::string name_of_class(const Dataset& set, std::int64_t number) {
   const auto& names = set.class_names;
-  return number < static_cast<std::int64_t>(names.size()) ? names[static_cast<std::size_t>(number)]
+  return number < static_cast<std::int64_t>(names.size()) ? base::utf8_text(names[static_cast<std::size_t>(number)])
                                                           : std::to_string(number);
 }
 

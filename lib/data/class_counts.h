@@ -10,7 +10,7 @@
 
 namespace esper::data {
 
-// Its name, or the number where it has none.
+// Its name as UTF-8 (base::utf8_text), or the number where it has none.
 std::string name_of_class(const Dataset& set, std::int64_t number);
 
 // Samples of each class, or pixels where each pixel has one. Empty where targets are no classes: numbers, tokens, and

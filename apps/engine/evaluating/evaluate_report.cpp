@@ -33,7 +33,7 @@ ordered_json classes_json(const EvaluatedData& evaluated) {
   const auto& figures = evaluated.result.figures.classes;
   for (std::size_t i = 0; i < figures.size(); ++i) {
     ordered_json one = {{"class", i}};
-    if (i < evaluated.class_names.size()) one["name"] = evaluated.class_names[i];
+    if (i < evaluated.class_names.size()) one["name"] = base::utf8_text(evaluated.class_names[i]);
     one.update(class_json(figures[i]));
     classes.push_back(std::move(one));
   }

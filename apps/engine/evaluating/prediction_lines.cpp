@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text/joined.h"
+#include "base/text/printable.h"
 
 namespace esper::engine {
 namespace {
@@ -48,15 +49,6 @@ std::string name_of(const data::Preprocessing& it, std::int64_t i) {
   return it.shape.num_classes == 1 ? "value" : fmt::format("value_{}", i);
 }
 
-// Those that apply.
-std::vector<std::string> labels_of(const data::Preprocessing& it, std::span<const float> answers) {
-  std::vector<std::string> labels;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (answers[i] >= kApplies) labels.push_back(name_of(it, static_cast<std::int64_t>(i)));
-  }
-  return labels;
-}
-
 std::string dumped(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
@@ -65,6 +57,19 @@ std::string dumped(const ordered_json& json) {
 
 PredictionLines::PredictionLines(const data::Preprocessing& preprocessing, PredictionFormat format, std::int64_t top)
     : preprocessing_(preprocessing), format_(format), top_(std::min(top, preprocessing.shape.num_classes)) {}
+
+std::string PredictionLines::name(std::int64_t i) const {
+  const auto name = name_of(preprocessing_, i);
+  return format_ == PredictionFormat::kCsv ? name : base::utf8_text(name);
+}
+
+std::vector<std::string> PredictionLines::labels(std::span<const float> answers) const {
+  std::vector<std::string> labels;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i] >= kApplies) labels.push_back(name(static_cast<std::int64_t>(i)));
+  }
+  return labels;
+}
 
 std::string PredictionLines::header(AnswerOf what) const {
   if (format_ == PredictionFormat::kJsonl) return {};
@@ -80,7 +85,7 @@ std::string PredictionLines::header(AnswerOf what) const {
   }
   if (preprocessing_.task == Task::kMultilabel) text += ",labels";
   for (std::int64_t i = 0; i < preprocessing_.shape.num_classes; ++i) {
-    text.append(",").append(csv_field(name_of(preprocessing_, i)));
+    text.append(",").append(csv_field(name(i)));
   }
   return text + "\n";
 }
@@ -93,13 +98,12 @@ std::string PredictionLines::csv_line(const SampleName& sample, std::span<const 
   std::string text = fmt::format("{},{}", csv_field(sample.file), sample.position);
   if (preprocessing_.task == Task::kClassification) {
     for (const auto i : likeliest(answers, top_)) {
-      text.append(",").append(csv_field(name_of(preprocessing_, i)));
+      text.append(",").append(csv_field(name(i)));
       text.append(",").append(number(answers[static_cast<std::size_t>(i)]));
     }
     return text + "\n";
   }
-  if (preprocessing_.task == Task::kMultilabel)
-    text.append(",").append(csv_field(base::joined(labels_of(preprocessing_, answers), ";")));
+  if (preprocessing_.task == Task::kMultilabel) text.append(",").append(csv_field(base::joined(labels(answers), ";")));
   for (const float value : answers) text.append(",").append(number(value));
   return text + "\n";
 }
@@ -110,34 +114,34 @@ std::string PredictionLines::json_line(const SampleName& sample, std::span<const
     line["classes"] = ordered_json::array();
     for (const auto i : likeliest(answers, top_)) {
       line["classes"].push_back(
-          {{"class", name_of(preprocessing_, i)}, {"probability", json_number(answers[static_cast<std::size_t>(i)])}});
+          {{"class", name(i)}, {"probability", json_number(answers[static_cast<std::size_t>(i)])}});
     }
     return dumped(line);
   }
-  const bool labels = preprocessing_.task == Task::kMultilabel;
-  if (labels) line["labels"] = labels_of(preprocessing_, answers);
-  ordered_json& values = line[labels ? "probabilities" : "values"];
+  const bool has_labels = preprocessing_.task == Task::kMultilabel;
+  if (has_labels) line["labels"] = labels(answers);
+  ordered_json& values = line[has_labels ? "probabilities" : "values"];
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    values[name_of(preprocessing_, static_cast<std::int64_t>(i))] = json_number(answers[i]);
+    values[name(static_cast<std::int64_t>(i))] = json_number(answers[i]);
   }
   return dumped(line);
 }
 
 std::string PredictionLines::pixel_lines(const SampleName& sample, const PixelAnswers& answers) const {
-  const auto name = [&](std::size_t pixel) { return name_of(preprocessing_, answers.classes[pixel]); };
+  const auto class_at = [&](std::size_t pixel) { return name(answers.classes[pixel]); };
   const std::size_t count = answers.classes.size();
   if (format_ == PredictionFormat::kCsv) {
     std::string text;
     for (std::size_t i = 0; i < count; ++i) {
       text += fmt::format("{},{},{},{},{},{}\n", csv_field(sample.file), sample.position, i / answers.width,
-                          i % answers.width, csv_field(name(i)), number(answers.probabilities[i]));
+                          i % answers.width, csv_field(class_at(i)), number(answers.probabilities[i]));
     }
     return text;
   }
   ordered_json rows = ordered_json::array();
   for (std::size_t i = 0; i < count; ++i) {
     if (i % answers.width == 0) rows.push_back(ordered_json::array());
-    rows.back().push_back(name(i));
+    rows.back().push_back(class_at(i));
   }
   return dumped({{"input", sample.file}, {"sample", sample.position}, {"pixels", std::move(rows)}});
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "data/preprocessing.h"
 #include "esper/engine_api.h"
@@ -43,6 +44,10 @@ class PredictionLines {
   std::string text_line(const std::string& prompt, const std::string& text) const;
 
  private:
+  // Of output i. JSON holds UTF-8 alone (base::utf8_text).
+  std::string name(std::int64_t i) const;
+  // Those that apply.
+  std::vector<std::string> labels(std::span<const float> answers) const;
   std::string csv_line(const SampleName& sample, std::span<const float> answers) const;
   std::string json_line(const SampleName& sample, std::span<const float> answers) const;
 

@@ -52,8 +52,8 @@ void append_escape(std::uint32_t code, std::string& out) {
   }
 }
 
-// kept: characters that stay although they steer.
-std::string escaped(std::string_view text, std::string_view kept) {
+// stays: whether a character, of well-formed UTF-8, is written as it is.
+std::string escaped(std::string_view text, bool (*stays)(std::string_view character)) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
@@ -61,10 +61,10 @@ std::string escaped(std::string_view text, std::string_view kept) {
     const auto sequence = text.substr(0, static_cast<std::size_t>(std::abs(length)));
     if (length < 0) {
       for (const char byte : sequence) out += fmt::format("\\x{:02x}", static_cast<std::uint8_t>(byte));
-    } else if (is_steering(sequence) && kept.find(sequence) == std::string_view::npos) {
-      append_escape(code_point(sequence), out);
-    } else {
+    } else if (stays(sequence)) {
       out += sequence;
+    } else {
+      append_escape(code_point(sequence), out);
     }
     text.remove_prefix(sequence.size());
   }
@@ -77,9 +77,19 @@ bool is_steering(std::string_view text) {
   return is_steering_code(code_point(text.substr(0, static_cast<std::size_t>(utf8_length(text)))));
 }
 
-std::string printable(std::string_view text) { return escaped(text, "\n\t"); }
+std::string printable(std::string_view text) {
+  return escaped(text, [](std::string_view character) {
+    return character == "\n" || character == "\t" || !is_steering(character);
+  });
+}
 
-std::string printable_line(std::string_view text) { return escaped(text, ""); }
+std::string printable_line(std::string_view text) {
+  return escaped(text, [](std::string_view character) { return !is_steering(character); });
+}
+
+std::string utf8_text(std::string_view text) {
+  return escaped(text, [](std::string_view) { return true; });
+}
 
 std::string shortened(std::string_view text, std::size_t most) {
   std::size_t end = 0;

@@ -14,7 +14,12 @@ std::string printable(std::string_view text);
 // The same for what belongs on one line: newline, carriage return and tab become "\n", "\r" and "\t".
 std::string printable_line(std::string_view text);
 
-// The same characters inside the strings of a JSON text, as \u escapes: the value stays the same. `json` is valid.
+// Bytes that are no UTF-8 become "\xff"; everything else is returned unchanged. For names in JSON and in source text,
+// which hold UTF-8 alone: with U+FFFD for each of these bytes different names would be equal.
+std::string utf8_text(std::string_view text);
+
+// What can steer a terminal inside the strings of a JSON text, as \u escapes: the value stays the same. `json` is
+// valid.
 std::string printable_json(std::string_view json);
 
 // For messages: the first `most` characters, and "..." where more follow.

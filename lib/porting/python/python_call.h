@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/text/joined.h"
+#include "base/text/printable.h"
 
 namespace esper::porting {
 
@@ -22,10 +23,8 @@ inline std::string python_call(std::string_view name, const std::vector<std::int
   return fmt::format("{}({})", name, base::joined(arguments));
 }
 
-// A text as a literal: JSON's are Python's too. Bytes that are no UTF-8 are replaced.
-inline std::string python_literal(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+// A text as a literal: JSON's are Python's too. Of bytes that are no UTF-8 the text has the escapes (base::utf8_text).
+inline std::string python_literal(const std::string& text) { return nlohmann::json(base::utf8_text(text)).dump(); }
 
 // "dropout=0.1", or nothing where it has the value that the class has anyway.
 inline std::vector<std::string> dropout_argument(double dropout) {

@@ -148,4 +148,23 @@ TEST_CASE("an unknown checkpoint exits 2 and lists those that there are; a folde
   CHECK(run_esper({"evaluate", run}).exit_code == 5);
 }
 
+TEST_CASE("classes whose names are no UTF-8 stay different in what evaluate and data show print") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  std::string lines;
+  for (int i = 0; i < 20; ++i) lines += std::to_string(i) + ",1,a\xff\n" + std::to_string(-i) + ",2,a\xfe\n";
+  const Words data = {"data.kind=csv", "data.path=" + room.write("two.csv", lines), "data.shape=[2]"};
+  const Words network = {"host.kind=mlp", "host.hidden=[4]", "growth.enabled=false", "epochs=1"};
+  REQUIRE(train(config, room.run("run"), data + network).exit_code == 0);
+  const Finished evaluated = run_esper({"evaluate", room.run("run"), "--json"});
+  INFO(evaluated.err);
+  const json measured = json_of(evaluated)["classes"];
+  const json shown = json_of(run_esper(Words{"data", "show", config, "--json"} + sets(data)))["classes"];
+  for (const json& classes : {measured, shown}) {
+    REQUIRE(classes.size() == 2);
+    CHECK(classes[0]["name"] == "a\\xfe");
+    CHECK(classes[1]["name"] == "a\\xff");
+  }
+}
+
 }  // namespace esper::test::evaluate_test

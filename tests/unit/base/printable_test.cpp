@@ -24,6 +24,11 @@ TEST_CASE("bytes that are no UTF-8 become escapes, one for each") {
   CHECK(printable("a\x9b\x32J") == "a\\x9b2J");
   CHECK(printable("\xE2\x80") == "\\xe2\\x80");
   CHECK(printable("\xC0\x9B") == "\\xc0\\x9b");  // an overlong ESC
+  CHECK(utf8_text("a\x9b\x32J\xE2\x80") == "a\\x9b2J\\xe2\\x80");
+}
+
+TEST_CASE("in a text that is to be UTF-8 characters stay, whatever they do") {
+  for (const char* text : {"", "a\x1b[2J\n\t\r", "\xC2\x9B", "h\xC3\xA9llo \\x1b"}) CHECK(utf8_text(text) == text);
 }
 
 TEST_CASE("other text stays as it is") {

@@ -44,6 +44,20 @@ TEST_CASE("labels that apply are named, and each has its probability") {
         "\n");
 }
 
+TEST_CASE("names that are no UTF-8 stay different in JSON, and as they are in CSV") {
+  const std::vector<std::string> names{"a\xff", "a\xfe"};
+  const auto classes = of(Task::kClassification, names, 2), labels = of(Task::kMultilabel, names, 2);
+  const std::array answers{0.75f, 0.5f};
+  CHECK(PredictionLines(classes, PredictionFormat::kCsv, 2).line({"f", 0}, answers) == "f,0,a\xff,0.75,a\xfe,0.5\n");
+  const PredictionLines json(classes, PredictionFormat::kJsonl, 2), of_labels(labels, PredictionFormat::kJsonl, 1);
+  CHECK(json.line({"f", 0}, answers) == R"({"input":"f","sample":0,"classes":[{"class":"a\\xff","probability":0.75},)"
+                                        R"({"class":"a\\xfe","probability":0.5}]})"
+                                        "\n");
+  CHECK(of_labels.line({"f", 0}, answers) ==
+        R"({"input":"f","sample":0,"labels":["a\\xff","a\\xfe"],"probabilities":{"a\\xff":0.75,"a\\xfe":0.5}})"
+        "\n");
+}
+
 TEST_CASE("values are written as briefly as they can be read back") {
   const auto like = of(Task::kRegression, {"price"}, 1), unnamed = of(Task::kRegression, {}, 2);
   CHECK(PredictionLines(like, PredictionFormat::kCsv, 1).header() == "input,sample,price\n");

@@ -33,6 +33,8 @@ TEST_CASE("means, deviations and names are in the file, exact and as literals") 
   CHECK(text.find("MEAN = [0.1, -1e-30]\nDEVIATION = [1, 3.4e+38]\n") != std::string::npos);
   CHECK(text.find("CLASS_NAMES = [\"a \\\"b\\\" \\\\\", \"line\\nbreak\"]\n") != std::string::npos);
   CHECK(text.find("INPUT_SHAPE = (2,)\n") != std::string::npos);
+  it.class_names = {"a\xff", "a\xfe"};  // no UTF-8
+  CHECK(file_of(it, "digits").find(R"(CLASS_NAMES = ["a\\xff", "a\\xfe"])") != std::string::npos);
   CHECK(text.find("UNIT = 1\n") != std::string::npos);
   it.element = data::Element::kPixel;
   CHECK(file_of(it, "digits").find("UNIT = 255\n") != std::string::npos);
