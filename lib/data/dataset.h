@@ -30,6 +30,7 @@ struct Dataset {
   // Of sequences: the tokens' texts; of tasks multilabel and regression: the targets. Empty where the format has none.
   std::vector<std::string> class_names;
   std::vector<std::string> feature_names;  // of a sample's numbers under a header that names each; else empty
+  std::string target_name;                 // of the target in such a header; else empty
   std::shared_ptr<SampleProcess> process;  // that produces the samples, of which the tensors hold none; null: they do
   TableEncoding table;                     // of data with named columns: how they became inputs; else empty
 };

@@ -40,6 +40,7 @@ Dataset to_dataset(RawSamples raw, std::int64_t num_classes) {
                                     : leyline::image_shape(raw.sizes[0], raw.sizes[1], raw.sizes[2], num_classes);
   set.class_names = std::move(raw.class_names);
   set.feature_names = std::move(raw.feature_names);
+  set.target_name = std::move(raw.target_name);
   return set;
 }
 
@@ -186,6 +187,7 @@ auto naming_lack_of_memory(const std::string& name, Read read) {
 Dataset other_samples(const DataConfig& config, const Preprocessing& like, const ReadOptions& options) {
   auto raw = read_test_samples(config, like.table, options);
   align_features(like.feature_names, raw, config.test_path);
+  require_same_target(like.target_name, raw, config.test_path);
   // Of another size they keep their own shape, which require_same_kind refuses.
   if (checked_product(config.shape) == elements_of(raw.sizes)) reshape(raw, config.shape);
   RawSamples training;

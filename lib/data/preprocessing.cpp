@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/text/json_fields.h"
 #include "base/text/json_struct.h"
@@ -114,10 +115,17 @@ class Reader {
 
   void read(const char* name, std::vector<std::string>& names) {
     for (const auto& item : list(name)) {
-      auto text = item.is_string() ? item.get<std::string>() : bytes_of(base::text_at(item, kBytes));
-      if (text.empty() && !item.is_string()) return refuse(name, "holds something that is not a name");
-      names.push_back(std::move(text));
+      auto text = name_in(item);
+      if (!text) return refuse(name, "holds something that is not a name");
+      names.push_back(*std::move(text));
     }
+  }
+
+  void read_optional(const char* name, std::string& text) {
+    const auto& found = base::member(document_, name);
+    if (found.is_null()) return;
+    auto read = name_in(found);
+    read ? void(text = *std::move(read)) : refuse(name, "is not a name");
   }
 
   void read(leyline::SampleShape& shape) {
@@ -150,6 +158,12 @@ class Reader {
     if (found.is_array() && found.size() <= static_cast<std::size_t>(kMostInSize)) return found;
     refuse(name, "is not a list");
     return kNone;
+  }
+
+  static std::optional<std::string> name_in(const json& item) {
+    if (item.is_string()) return item.get<std::string>();
+    auto bytes = bytes_of(base::text_at(item, kBytes));
+    return bytes.empty() ? std::nullopt : std::optional(std::move(bytes));
   }
 
   static std::vector<std::int64_t> sizes_of(const json& list) {
@@ -207,6 +221,7 @@ Preprocessing preprocessing_of(const config::DataConfig& config, config::Task ta
   result.standardization = splits.standardization;
   result.class_names = train.class_names;
   result.feature_names = train.feature_names;
+  result.target_name = train.target_name;
   result.table = train.table;
   return result;
 }
@@ -226,6 +241,7 @@ json to_json(const Preprocessing& it) {
           {"deviation", it.standardization.deviation},
           {"class_names", names_json(it.class_names)},
           {"feature_names", names_json(it.feature_names)},
+          {"target_name", name_json(it.target_name)},
           {"table", with_names(base::to_json(it.table))}};
 }
 
@@ -246,6 +262,7 @@ base::Expected<Preprocessing> read_preprocessing(std::string_view text) {
   reader.read("deviation", result.standardization.deviation);
   reader.read("class_names", result.class_names);
   reader.read("feature_names", result.feature_names);
+  reader.read_optional("target_name", result.target_name);
   if (!reader.problem().empty()) return failure(reader.problem());
   auto table = base::from_json<TableEncoding>(with_texts(base::member(*document, "table")));
   if (!table) return failure("table " + table.error());

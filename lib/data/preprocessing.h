@@ -33,7 +33,8 @@ struct Preprocessing {
   // Of each output: class, label or target; of sequences each token's text. Empty where the data had no names.
   std::vector<std::string> class_names;
   std::vector<std::string> feature_names;  // of each number of a sample; empty likewise
-  TableEncoding table;                     // of data with named columns: how they become features; else empty
+  std::string target_name;  // of the target's column; empty likewise, and where an earlier version wrote it
+  TableEncoding table;      // of data with named columns: how they become features; else empty
 };
 
 Preprocessing preprocessing_of(const config::DataConfig& config, config::Task task, const Splits& splits);

@@ -92,8 +92,8 @@ void align_features(const std::vector<std::string>& names, RawSamples& samples, 
   samples.feature_names = names;
 }
 
-void require_same_target(const RawSamples& train, const RawSamples& samples, const std::filesystem::path& file) {
-  const auto &name = samples.target_name, &known = train.target_name;
+void require_same_target(const std::string& known, const RawSamples& samples, const std::filesystem::path& file) {
+  const auto& name = samples.target_name;
   if (name.empty() || known.empty() || name == known) return;
   fail_input(file, "",
              "the last column, which is the target, is \"" + name + "\"; that of the training data is \"" + known +

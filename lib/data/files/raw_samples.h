@@ -71,8 +71,8 @@ void align_classes(const RawSamples& train, RawSamples& validation, const std::f
 // column that is not there.
 void align_features(const std::vector<std::string>& names, RawSamples& samples, const std::filesystem::path& file);
 
-// Throws Error{kData} naming both columns where the headers of a part and of the training data call their targets
-// differently.
-void require_same_target(const RawSamples& train, const RawSamples& samples, const std::filesystem::path& file);
+// Throws Error{kData} naming both columns where the header of a part calls its target otherwise than that of the
+// training data, which is `known`.
+void require_same_target(const std::string& known, const RawSamples& samples, const std::filesystem::path& file);
 
 }  // namespace esper::data

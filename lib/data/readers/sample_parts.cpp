@@ -89,7 +89,7 @@ void fit_to_training(RawSamples& part, const RawSamples& train, const std::strin
   const std::string place = path.empty() ? name_of_data(config) : path;
   const bool has_samples = samples_in(part) > 0;
   align_features(train.feature_names, part, place);  // first: names say more than sizes and classes
-  require_same_target(train, part, place);
+  require_same_target(train.target_name, part, place);
   if (has_samples && part.sizes != train.sizes) {
     fail_input(place, "",
                fmt::format("{} samples and training samples differ in shape: [{}] and [{}]", name,

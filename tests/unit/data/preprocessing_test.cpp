@@ -25,6 +25,7 @@ Preprocessing of_features() {
                         {std::nextafter(1.0f, 2.0f), std::numeric_limits<float>::denorm_min(), 3.4e38f}};
   it.class_names = {"cat", "d\"o\\g \xff\xfe"};
   it.feature_names = {"height", "wid,th", ""};
+  it.target_name = "kind \xff";
   return it;
 }
 
@@ -70,6 +71,7 @@ TEST_CASE("what a checkpoint keeps of its data comes back to the bit") {
     const auto back = read_preprocessing(text_of(it));
     REQUIRE(back);
     CHECK(to_json(*back) == to_json(it));
+    CHECK(back->target_name == it.target_name);
     for (std::size_t i = 0; i < it.standardization.mean.size(); ++i) {
       CHECK(std::bit_cast<std::uint32_t>(back->standardization.mean[i]) ==
             std::bit_cast<std::uint32_t>(it.standardization.mean[i]));
@@ -143,6 +145,14 @@ TEST_CASE("a document that lacks a member is refused, and names it") {
   CHECK(without("version") == "it is of another version");
 }
 
+TEST_CASE("a document of an earlier version names no target") {
+  json document = to_json(of_features());
+  document.erase("target_name");
+  const auto read = read_preprocessing(document.dump());
+  REQUIRE(read);
+  CHECK(read->target_name.empty());
+}
+
 TEST_CASE("members that were tampered with are refused") {
   CHECK(with("/version", 2) == "it is of another version");
   CHECK(with("/task", "guessing").starts_with("task is not one of classification"));
@@ -162,6 +172,7 @@ TEST_CASE("members that were tampered with are refused") {
   CHECK(with("/class_names", json::array({"a"})) == "the numbers of class_names and outputs differ");
   CHECK(with("/class_names/0", {{"bytes", "zz"}}) == "class_names holds something that is not a name");
   CHECK(with("/feature_names", json::array({"a"})) == "the numbers of feature_names and features differ");
+  CHECK(with("/target_name", 5) == "target_name is not a name");
   CHECK(with("/table/inputs", json::array({{{"name", "height"}}})) == "table and shape are of different kinds of data");
   CHECK(with("/table/inputs/0/size", 3).starts_with("table inputs"));
   CHECK(with("/table/targets/0", {{"bytes", "zz"}}).starts_with("table targets"));

@@ -138,6 +138,11 @@ TEST_CASE("columns are matched by their names where data.shape makes images of t
   write_file(folder / "other.csv", "d,c,b,a,e,class\n4,3,2,1,0,ant\n");
   CHECK_THAT(error_of([&] { load_other(config, like); }).what(),
              ContainsSubstring("the training data have no column \"e\""));
+  write_file(folder / "other.csv", "d,c,b,a,kind\n4,3,2,1,ant\n");
+  CHECK_THAT(
+      error_of([&] { load_other(config, like); }).what(),
+      ContainsSubstring("other.csv: the last column, which is the target, is \"kind\"; that of the training data "
+                        "is \"class\""));
   write_file(folder / "other.csv", "1,2,3,bee\n");
   const auto error = error_of([&] { load_other(config, like); });
   CHECK(error.code() == base::ExitCode::kData);
