@@ -104,7 +104,7 @@ struct PredictRequest {
   std::string file;                        // that is written; empty: standard output
   std::optional<PredictionFormat> format;  // none: CSV, of a language model the text itself
   std::int64_t batch_size = 0;             // 0: the run's
-  std::int64_t top = 1;                    // classes that are named
+  std::optional<std::int64_t> top;         // classes that are named; none: one
   // Of a language model.
   std::int64_t tokens = 200;
   double temperature = 1;

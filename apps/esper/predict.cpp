@@ -90,7 +90,7 @@ void add_predict(Front& front) {
           "--top", request.top,
           "Classification: number of classes to print, the likeliest first; not for pixels, of which one is printed")
       ->check(CLI::Range(std::int64_t{1}, kMostTop))
-      ->capture_default_str();
+      ->default_str("1");
   add_text_options(*command, request);
   add_set_option(*command, options->assignments);
   command->add_flag("--json", options->json, "Print JSON lines, including errors")->excludes("--format");

@@ -203,6 +203,14 @@ void require_inputs(const PredictRequest& request, const data::Preprocessing& li
                                           : "name the files or folders to predict");
 }
 
+// Other tasks have all of their outputs printed, or a text.
+void require_classes(const PredictRequest& request, config::Task task) {
+  if (!request.top || task == config::Task::kClassification) return;
+  throw Error(ExitCode::kConfig,
+              fmt::format("--top is for classification; this run was trained for {}: leave it out{}",
+                          base::name_of(task), task == config::Task::kLanguage ? ", or give --top-k" : ""));
+}
+
 }  // namespace
 
 int run(const PredictRequest& request) {
@@ -212,6 +220,7 @@ int run(const PredictRequest& request) {
   const auto& preprocessing = require_preprocessing(saved, request.run_dir);
   require_task(saved, request.config.task);
   require_inputs(request, preprocessing);
+  require_classes(request, preprocessing.task);
   auto config = request.config;
   config.data.gpu_dataset = config::Resident::kOff;
   TrainingSetup setup = set_up_saved(config, preprocessing.shape, saved_numerics(saved));
@@ -220,7 +229,7 @@ int run(const PredictRequest& request) {
   const tolaria::AveragedModel averaged = averaged_model(setup, saved, kSameCommand);
   // The averages' statistics are those of the run's own batches.
   if (request.batch_size > 0) setup.config.data.batch_size = static_cast<int>(request.batch_size);
-  const PredictionLines lines(preprocessing, request.format.value_or(PredictionFormat::kCsv), request.top);
+  const PredictionLines lines(preprocessing, request.format.value_or(PredictionFormat::kCsv), request.top.value_or(1));
   write_to(request.file, [&](const Write& write) { predict(request, setup, lines, write); });
   return 0;
 }

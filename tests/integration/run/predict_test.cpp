@@ -359,6 +359,9 @@ telemetry: {console: none}
   CHECK_THAT(problem_of(run_esper({"predict", run, "--prompt", "the X"}), 3),
              ContainsSubstring("character 5, \"X\", does not occur"));
   CHECK(run_esper({"predict", run}).exit_code == 2);
+  CHECK_THAT(problem_of(go_on({"--top", "3"}), 2),
+             ContainsSubstring("--top is for classification; this run was trained for language") &&
+                 ContainsSubstring("give --top-k"));
 }
 
 }  // namespace esper::test::predict_test

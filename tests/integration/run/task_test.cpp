@@ -54,6 +54,15 @@ std::string config_for(const RunRoom& room, const std::string& task, float (*tar
                         "policy: {kind: schedule, schedule: [\"1:r0c0=mlp\"]}\ntelemetry: {console: none}\n");
 }
 
+// Why it names no number of classes.
+void check_top_refused(const RunRoom& room, const std::string& run, const std::string& task) {
+  for (const char* top : {"1", "2"}) {
+    const Finished refused = run_esper({"predict", run, room.path / "data/x.npy", "--top", top});
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.err, ContainsSubstring("--top is for classification; this run was trained for " + task));
+  }
+}
+
 json figures_of(const json& report) {
   json figures = report["validation"];
   figures.erase("samples");
@@ -80,6 +89,7 @@ TEST_CASE("a regression trains, grows and is judged by R2, and its figures come 
   CHECK(figures_of(report) == summary["validation"]);
   CHECK(report["rmse"] > 0);
   CHECK_FALSE(report.contains("confusion"));
+  check_top_refused(room, run, "regression");
   double mean = 0;
   for (const double one : report["by_sample"]["r2"].get<std::vector<double>>()) mean += one / 40;
   CHECK(std::abs(mean - summary["validation"]["r2"].get<double>()) < 1e-4);
@@ -100,6 +110,7 @@ TEST_CASE("labels are judged by F1, one by one and all together, and class weigh
   CHECK(report["micro"]["f1"] > 0.6);
   const Finished text = run_esper({"evaluate", room.run("plain")});
   CHECK_THAT(text.out, ContainsSubstring("all together"));
+  check_top_refused(room, room.run("plain"), "multilabel");
 }
 
 TEST_CASE("weights for other classes than the data have are refused once the data are read") {
