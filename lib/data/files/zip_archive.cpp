@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <zlib.h>
 
+#include <set>
+
 #include "data/files/inflate.h"
 #include "data/files/input_error.h"
 #include "data/files/memory_need.h"
@@ -49,6 +51,7 @@ std::vector<ZipMember> list_zip(std::span<const std::uint8_t> archive, const std
   const auto count = cursor.u16(end + 10);
   std::int64_t at = cursor.u32(end + 16);
   std::vector<ZipMember> members;
+  std::set<std::string> names;
   for (std::uint32_t i = 0; i < count; ++i) {
     cursor.need(at, kEntrySize);
     if (cursor.u32(at) != kDirectoryEntry) fail_input(file, at_byte(at), "the archive's directory is damaged");
@@ -57,7 +60,11 @@ std::vector<ZipMember> list_zip(std::span<const std::uint8_t> archive, const std
     const auto* name = reinterpret_cast<const char*>(archive.data() + at + kEntrySize);
     members.push_back({std::string(name, static_cast<std::size_t>(name_size)), static_cast<int>(cursor.u16(at + 10)),
                        cursor.u32(at + 16), cursor.u32(at + 20), cursor.u32(at + 24), cursor.u32(at + 42)});
-    if (cursor.u16(at + 8) & 1) fail_input(file, at_byte(at), "member " + members.back().name + " is encrypted");
+    const std::string& member = members.back().name;
+    if (cursor.u16(at + 8) & 1) fail_input(file, at_byte(at), "member " + member + " is encrypted");
+    if (!names.insert(member).second) {
+      fail_input(file, at_byte(at), "member " + member + " occurs twice; write the archive with one of them");
+    }
     at += kEntrySize + name_size + rest;
   }
   return members;

@@ -18,7 +18,8 @@ struct ZipMember {
   std::int64_t header_offset = 0;
 };
 
-// The central directory. Throws Error{kData} naming `file` and byte; `file` is for messages only.
+// The central directory, in which each name occurs once. Throws Error{kData} naming `file` and byte; `file` is for
+// messages only.
 std::vector<ZipMember> list_zip(std::span<const std::uint8_t> archive, const std::filesystem::path& file);
 
 // One member's bytes. Throws Error{kResources}, before memory is taken, if they do not fit.

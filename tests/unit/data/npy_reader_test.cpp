@@ -117,6 +117,8 @@ TEST_CASE("npz: damaged archives are refused") {
   CHECK_THAT(refuse(changed), ContainsSubstring("member x.npy fails its checksum"));
   CHECK_THAT(refuse(zip({{"z.npy", kFloats}}, Packing::kStored)), ContainsSubstring("holds no arrays x and y"));
   CHECK_THAT(refuse(zip({{"x.npy", kFloats}}, Packing::kStored)), ContainsSubstring("there is x but no y"));
+  CHECK_THAT(refuse(zip({{"x.npy", kFloats}, {"y.npy", kLabels}, {"y.npy", kLabels}}, Packing::kStored)),
+             ContainsSubstring("member y.npy occurs twice"));
   CHECK_THAT(refuse(kFloats), ContainsSubstring("is one array"));
 }
 
