@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/parse_number.h"
 #include "base/text/ascii.h"
 #include "base/text/nearest.h"
 #include "base/text/printable.h"
@@ -130,16 +131,13 @@ class Reader {
   void operator()(std::uint64_t* value) { read_integer(value); }
   void operator()(double* value) {
     if (!is_plain_number("a number", decimal_form)) return;
-    double number = 0;
+    if (nonfinite_word(node_.text)) return expected("a finite number", "");
+    if (!decimal_form(node_.text)) return expected("a number", "");
     std::string_view text = node_.text;
     if (text.starts_with('+')) text.remove_prefix(1);
-    const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool whole = decimal_form(node_.text) && result.ptr == text.data() + text.size();
-    if (nonfinite_word(node_.text) || (whole && result.ec == std::errc::result_out_of_range)) {
-      return expected("a finite number", "");
-    }
-    if (!whole || result.ec != std::errc{}) return expected("a number", "");
-    if (within_limits(number)) *value = number;
+    const auto number = base::parse_number<double>(text);
+    if (!number) return expected("a finite number", "");
+    if (within_limits(*number)) *value = *number;
   }
   void operator()(std::string* value) {
     if (node_.kind == YamlNode::Kind::kNull) return expected("text", "; write \"\" for none");

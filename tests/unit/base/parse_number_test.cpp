@@ -1,6 +1,7 @@
 #include "base/parse_number.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -21,6 +22,21 @@ TEST_CASE("a number that the type cannot hold is none") {
   CHECK_FALSE(parse_number<std::int64_t>("9223372036854775808"));
   CHECK_FALSE(parse_number<std::uint32_t>("-1"));
   CHECK_FALSE(parse_number<double>("1e999"));
+}
+
+TEST_CASE("a number that is too close to 0 for a floating-point type is 0") {
+  for (const auto* text : {"1e-400", "-1e-400", "0.0001e-330", "1e-99999999999999999999"}) {
+    INFO(text);
+    CHECK(parse_number<double>(text) == 0);
+    CHECK(parse_number<float>(text) == 0);
+  }
+  CHECK(std::signbit(parse_number<double>("-1e-400").value_or(1)));
+  CHECK(parse_number<float>("1e-60") == 0);
+  for (const auto* text : {"1e-400x", "-1e400", "1e99999999999999999999"}) {
+    INFO(text);
+    CHECK_FALSE(parse_number<double>(text));
+  }
+  CHECK_FALSE(parse_number<float>("1e60"));
 }
 
 TEST_CASE("a real number is read to its last bit, and the text ends with it") {

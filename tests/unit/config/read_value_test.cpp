@@ -18,7 +18,7 @@ TEST_CASE("values of every type are read") {
   const LoadedConfig loaded = read_run_config_text(
       "seed: 18446744073709551615\n"
       "data: {kind: csv, path: x.csv, max_samples: 9000000000, shape: [1, 8, 8], standardize: false}\n"
-      "training: {optimizer: {kind: adamw, lr: 1e-3, eps: 1E-9}}\n"
+      "training: {optimizer: {kind: adamw, lr: 1e-3, eps: 1E-9, weight_decay: +1e-400}}\n"
       "host: {kind: mlp, hidden: [8, 8]}\n"
       "growth: {slots: [r0c1, \"r0c0\"], max_seeds: 2}\n"
       "safety: {policy_deadline: 1.5s}\n"
@@ -33,6 +33,7 @@ TEST_CASE("values of every type are read") {
   CHECK_FALSE(config.data.standardize);
   CHECK(config.training.optimizer.lr == 1e-3);
   CHECK(config.training.optimizer.eps == 1e-9);
+  CHECK(config.training.optimizer.weight_decay == 0);
   CHECK(config.growth.slots == std::vector<std::string>{"r0c1", "r0c0"});
   CHECK(config.safety.policy_deadline == std::chrono::milliseconds(1500));
   CHECK(config.checkpoint.every == Length{200, Length::Unit::kSteps});

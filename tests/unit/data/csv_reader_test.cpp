@@ -74,6 +74,10 @@ TEST_CASE("csv: spaces and tabs around a field do not count, quoted or not") {
   CHECK_THAT(complaint("1, a \"b\"\n"), ContainsSubstring("line 1, field 2: a quote inside"));
 }
 
+TEST_CASE("csv: a number that is too close to 0 is 0") {
+  CHECK(values_of(read("1e-400,-1e-400,a\n1e-60,2,b\n")) == std::vector<float>{0, 0, 0, 2});
+}
+
 TEST_CASE("csv: an error names line and field") {
   CHECK_THAT(complaint("1,2,a\n3,x,b\n"), ContainsSubstring("a.csv: line 2, field 2: expected a number, found \"x\""));
   CHECK_THAT(complaint("1,2,a\n3,b\n"),
