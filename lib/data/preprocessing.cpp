@@ -133,8 +133,8 @@ class Reader {
     const auto sizes = sizes_of(base::member(found, "sizes"));
     const auto outputs = base::number_at<std::int64_t>(found, "outputs").value_or(0);
     const auto product = checked_product(sizes);
-    if (!product || *product < 1 || *product > kMostInSample) return refuse("shape", "has sizes that no sample has");
-    if (outputs < 1 || outputs > kMaxClasses) return refuse("shape", "has a number of outputs that no network has");
+    if (!product || *product < 1 || *product > kMostInSample) return refuse("shape", "has sizes that are out of range");
+    if (outputs < 1 || outputs > kMaxClasses) return refuse("shape", "has a number of outputs that is out of range");
     const auto kind = base::text_at(found, "kind");
     if (kind == "features" && sizes.size() == 1) {
       shape = leyline::features_shape(sizes[0], outputs);
@@ -143,7 +143,7 @@ class Reader {
     } else if (kind == "tokens" && sizes.size() == 1) {
       shape = leyline::tokens_shape(sizes[0], outputs);
     } else {
-      refuse("shape", "is not that of a kind of sample");
+      refuse("shape", "fits no kind of sample (features, image, tokens)");
     }
   }
 

@@ -31,7 +31,7 @@ torch::Tensor map_tokens(const std::string& path, TokenType type) {
   }
   if (bytes.size() % size != 0) {
     fail_input(path, at_byte(static_cast<std::int64_t>(bytes.size() - bytes.size() % size)),
-               fmt::format("the last token is cut: a token of data.token_type has {} bytes", size));
+               fmt::format("the last token is truncated: a token of data.token_type has {} bytes", size));
   }
   return torch::from_blob(
       const_cast<std::uint8_t*>(bytes.data()), {static_cast<std::int64_t>(bytes.size() / size)}, [file](void*) {},

@@ -61,7 +61,7 @@ class HeaderParser {
   }
   std::string_view quoted() {
     const char quote = peek();
-    if (quote != '\'' && quote != '"') fail("expected a quoted word; arrays of records are not read");
+    if (quote != '\'' && quote != '"') fail("expected a quoted word; structured arrays are not supported");
     const auto begin = ++at_, end = text_.find(quote, begin);
     if (end == text_.npos) fail("unterminated string");
     at_ = end + 1;
@@ -85,7 +85,7 @@ class HeaderParser {
     const auto kind = word.substr(marked ? 1 : 0);
     if (std::find(std::begin(kKnown), std::end(kKnown), kind) == std::end(kKnown)) {
       fail_input(array_.source, at_byte(static_cast<std::int64_t>(offset_ + at_)),
-                 fmt::format("unsupported element type {}: numbers are read, and classes as whole numbers from 0",
+                 fmt::format("unsupported element type {}; numbers are supported, with classes as whole numbers from 0",
                              base::in_quotes(word)));
     }
     array_.type = kind[0];

@@ -46,7 +46,7 @@ class TarLister {
   }
 
   void require_block() const {
-    if (end() - at_ < kBlock) fail("the archive is cut in a header");
+    if (end() - at_ < kBlock) fail("the archive is truncated in a header");
   }
 
   bool is_zero_block() const {
@@ -101,7 +101,8 @@ class TarLister {
     if (is_file && override_.size) size = *override_.size;
     const auto begin = at_ + kBlock;
     if (size > end() - begin) {
-      fail(fmt::format("the archive is cut: a member of {} bytes begins {} bytes before its end", size, end() - begin));
+      fail(fmt::format("the archive is truncated: a member of {} bytes begins {} bytes before its end", size,
+                       end() - begin));
     }
     const auto content = text_.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(size));
     if (is_file) {

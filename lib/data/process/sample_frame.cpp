@@ -56,8 +56,8 @@ std::string problem_of_inputs(const SampleLayout& layout, config::Task task) {
 std::string problem_of(const SampleLayout& layout, config::Task task) {
   if (layout.version != 1) return "its version is not 1";
   if (layout.samples < 1 || layout.samples > kMostSamples) return "it has no samples, or too many";
-  if (!is_sized(layout.inputs) || !is_sized(layout.targets)) return "a shape is not believable";
-  if (layout.outputs < 1 || layout.outputs > kMaxClasses) return "outputs is missing, or too many";
+  if (!is_sized(layout.inputs) || !is_sized(layout.targets)) return "a shape is out of range";
+  if (layout.outputs < 1 || layout.outputs > kMaxClasses) return "outputs is missing or out of range";
   const auto names = static_cast<std::int64_t>(layout.classes.size());
   if (names != 0 && names != layout.outputs) return "classes does not name each of the outputs";
   auto problem = problem_of_inputs(layout, task);

@@ -27,7 +27,7 @@ void append_file(const fs::path& file, RawSamples& part, const ReadOptions& opti
   const auto size = static_cast<std::int64_t>(bytes.size());
   if (size % kRecord != 0) {
     fail_input(file, at_byte(size - size % kRecord),
-               fmt::format("the last record is cut: {} of {} bytes", size % kRecord, kRecord));
+               fmt::format("the last record is truncated: {} of {} bytes", size % kRecord, kRecord));
   }
   auto& values = std::get<Bytes>(part.values);
   // What was read before is copied once more as the part grows.

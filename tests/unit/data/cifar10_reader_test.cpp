@@ -53,7 +53,7 @@ TEST_CASE("cifar10: damaged folders and records are refused, or skipped where th
   bytes.resize(bytes.size() - 1);
   write_file(folder / "data_batch_1.bin", bytes);
   CHECK_THAT(error_of([&] { read_cifar10(folder.path(), {}, lenient); }).what(),
-             ContainsSubstring("byte 3073: the last record is cut: 3072 of 3073 bytes"));
+             ContainsSubstring("byte 3073: the last record is truncated: 3072 of 3073 bytes"));
 }
 
 }  // namespace

@@ -157,12 +157,12 @@ TEST_CASE("members that were tampered with are refused") {
   CHECK(with("/version", 2) == "it is of another version");
   CHECK(with("/task", "guessing").starts_with("task is not one of classification"));
   CHECK(with("/kind", 3).starts_with("kind is not one of"));
-  CHECK(with("/shape/sizes", json::array({-3})) == "shape has sizes that no sample has");
-  CHECK(with("/shape/sizes", json::array({1.5})) == "shape has sizes that no sample has");
-  CHECK(with("/shape/sizes", json::array({1 << 24, 1 << 24, 1 << 24})) == "shape has sizes that no sample has");
-  CHECK(with("/shape/sizes", json::array({3, 3})) == "shape is not that of a kind of sample");
-  CHECK(with("/shape/outputs", 0) == "shape has a number of outputs that no network has");
-  CHECK(with("/shape/outputs", std::int64_t{1} << 40) == "shape has a number of outputs that no network has");
+  CHECK(with("/shape/sizes", json::array({-3})) == "shape has sizes that are out of range");
+  CHECK(with("/shape/sizes", json::array({1.5})) == "shape has sizes that are out of range");
+  CHECK(with("/shape/sizes", json::array({1 << 24, 1 << 24, 1 << 24})) == "shape has sizes that are out of range");
+  CHECK(with("/shape/sizes", json::array({3, 3})) == "shape fits no kind of sample (features, image, tokens)");
+  CHECK(with("/shape/outputs", 0) == "shape has a number of outputs that is out of range");
+  CHECK(with("/shape/outputs", std::int64_t{1} << 40) == "shape has a number of outputs that is out of range");
   CHECK(with("/image_size", -1).starts_with("image_size is not a whole number"));
   CHECK(with("/mean", json::array({1, 2})) == "mean and deviation differ in length");
   CHECK(with("/mean/0", nullptr) == "mean holds something that is not a finite number");

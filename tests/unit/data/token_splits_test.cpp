@@ -111,7 +111,7 @@ TEST_CASE("tokens: validation and test part, at the end or in files of their own
 }
 
 TEST_CASE("tokens: files of another form are refused") {
-  CHECK_THAT(Tokens(Bytes(41)).complaint(), ContainsSubstring("train.bin: byte 40: the last token is cut"));
+  CHECK_THAT(Tokens(Bytes(41)).complaint(), ContainsSubstring("train.bin: byte 40: the last token is truncated"));
   CHECK_THAT(Tokens(Bytes(8)).complaint(), ContainsSubstring("too short for data.context = 10"));
   CHECK_THAT(
       Tokens(raw(std::vector<std::uint32_t>(100, 4'000'000'000u)), TokenType::kUint32).complaint(),

@@ -112,8 +112,8 @@ TEST_CASE("tar: damaged and cut archives are refused with the byte") {
   flipped[3] ^= 1;
   CHECK_THAT(complaint(flipped), ContainsSubstring("a.tar: byte 0: not a tar header, or a damaged one"));
   CHECK_THAT(complaint(Bytes(good.begin(), good.begin() + 1700)),
-             ContainsSubstring("byte 1024: the archive is cut: a member of 600 bytes"));
-  CHECK_THAT(complaint(Bytes(good.begin(), good.begin() + 1100)), ContainsSubstring("cut in a header"));
+             ContainsSubstring("byte 1024: the archive is truncated: a member of 600 bytes"));
+  CHECK_THAT(complaint(Bytes(good.begin(), good.begin() + 1100)), ContainsSubstring("truncated in a header"));
   CHECK_THAT(complaint(gzip(good)), ContainsSubstring("is compressed"));
   Bytes pax;
   append_member(pax, text("p", "99 path=x\n"), 'x');
@@ -125,7 +125,7 @@ TEST_CASE("tar: damaged and cut archives are refused with the byte") {
   Bytes lying;
   append_member(lying, text("p", "28 size=9223372036854775807\n"), 'x');
   append_member(lying, text("a.cls", "1"));
-  CHECK_THAT(complaint(lying), ContainsSubstring("the archive is cut: a member of 9223372036854775807 bytes"));
+  CHECK_THAT(complaint(lying), ContainsSubstring("the archive is truncated: a member of 9223372036854775807 bytes"));
 }
 
 TEST_CASE("webdataset: images and their classes over several shards, in the order of the names") {
