@@ -52,7 +52,7 @@ nlohmann::json document_of(const DaemonAddress& address, const http::Response& r
   auto document = base::parse_json(response.body, kMostAnswerBytes);
   if (!document) throw unreadable_answer(address, document.error());
   if (!document->is_object())
-    throw unreadable_answer(address, fmt::format("an object is needed, not {}", document->type_name()));
+    throw unreadable_answer(address, fmt::format("expected an object, found {}", document->type_name()));
   return std::move(*document);
 }
 

@@ -35,14 +35,14 @@ std::string plain_reason(const std::exception& error) {
   const std::string found = text.substr(text.rfind(' ') + 1);
   switch (of_json->id) {
     case kOtherReference:
-      return "another type is needed than " + found;
+      return "expected another type, found " + found;
     case kAt:  // by an index or by a name
     case kOperator:
-      if (found == "object") return "a list is needed, not object";
-      if (found != "array") return "a list or an object is needed, not " + found;
+      if (found == "object") return "expected a list, found object";
+      if (found != "array") return "expected a list or an object, found " + found;
       [[fallthrough]];
     case kValue:
-      return "an object is needed, not " + found;
+      return "expected an object, found " + found;
     default:
       return text.substr(text.find("] ") + 2);  // behind "[json.exception.NAME.NUMBER] "
   }

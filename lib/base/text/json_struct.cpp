@@ -44,7 +44,7 @@ Expected<json> parse_json(std::string_view text, std::size_t most) {
     if (!refused.empty()) return failure(refused);
     return document;
   } catch (const json::exception& error) {
-    return failure(fmt::format("no JSON: {}", shortened(printable_line(plain_reason(error)), 160)));
+    return failure(fmt::format("not valid JSON: {}", shortened(printable_line(plain_reason(error)), 160)));
   }
 }
 
@@ -59,9 +59,9 @@ json number_json(double value) {
   return value > 0 ? kInfinity : kMinusInfinity;
 }
 
-JsonCheck refuse(const std::string& needed, const json& found) {
+JsonCheck refuse(const std::string& expected, const json& found) {
   const auto shown = found.is_structured() ? std::string(found.type_name()) : shortened(json_line(found));
-  return JsonRefusal{"", fmt::format("{}, not {}", needed, printable_line(shown))};
+  return JsonRefusal{"", fmt::format("expected {}, found {}", expected, printable_line(shown))};
 }
 
 JsonCheck read_number(const json& from, double& to) {
@@ -75,16 +75,16 @@ JsonCheck read_number(const json& from, double& to) {
   } else if (text == kInfinity || text == kMinusInfinity) {
     to = text == kInfinity ? HUGE_VAL : -HUGE_VAL;
   } else {
-    return refuse("a number is needed", from);
+    return refuse("a number", from);
   }
   return std::nullopt;
 }
 
 JsonCheck read_text(const json& from, std::string& to) {
-  if (!from.is_string()) return refuse("a text is needed", from);
+  if (!from.is_string()) return refuse("a string", from);
   const auto& text = from.get_ref<const std::string&>();
   if (text.size() > kMostJsonText) {
-    return JsonRefusal{"", fmt::format("a text of {} bytes; at most {} are read", text.size(), kMostJsonText)};
+    return JsonRefusal{"", fmt::format("a string of {} bytes; at most {} are read", text.size(), kMostJsonText)};
   }
   to = text;
   return std::nullopt;
@@ -99,13 +99,9 @@ JsonCheck check_items(const json& from) {
 
 }  // namespace
 
-JsonCheck check_list(const json& from) {
-  return from.is_array() ? check_items(from) : refuse("a list is needed", from);
-}
+JsonCheck check_list(const json& from) { return from.is_array() ? check_items(from) : refuse("a list", from); }
 
-JsonCheck check_map(const json& from) {
-  return from.is_object() ? check_items(from) : refuse("an object is needed", from);
-}
+JsonCheck check_map(const json& from) { return from.is_object() ? check_items(from) : refuse("an object", from); }
 
 JsonCheck check_names(const json& from, const std::vector<std::string>& known) {
   for (const auto& [name, value] : from.items()) {

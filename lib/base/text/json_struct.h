@@ -5,7 +5,7 @@
 //     return std::tuple{json_member("x", &Point::x), json_member("y", &Point::y)};
 //   }
 //   nlohmann::json document = to_json(point);
-//   base::Expected<Point> read = from_json<Point>(document);  // "corners[2].x: a number is needed, not \"left\""
+//   base::Expected<Point> read = from_json<Point>(document);  // "corners[2].x: expected a number, found \"left\""
 //
 // Fields: texts, numbers, booleans, named enums (by name), optionals (null without a value), vectors, maps by text,
 // and such structs. Numbers that are not finite are the texts "nan", "inf" and "-inf".
@@ -59,7 +59,7 @@ struct JsonRefusal {
 using JsonCheck = std::optional<JsonRefusal>;  // empty: it was read
 
 nlohmann::json number_json(double value);
-JsonCheck refuse(const std::string& needed, const nlohmann::json& found);
+JsonCheck refuse(const std::string& expected, const nlohmann::json& found);
 JsonCheck read_number(const nlohmann::json& from, double& to);
 JsonCheck read_text(const nlohmann::json& from, std::string& to);
 JsonCheck check_list(const nlohmann::json& from);
@@ -157,7 +157,7 @@ JsonCheck read_struct(const nlohmann::json& from, T& to) {
 template <std::integral T>
 JsonCheck read_integer(const nlohmann::json& from, T& to) {
   const auto whole = from.is_number_integer() ? number_of<T>(from) : std::nullopt;
-  if (!whole) return refuse("a whole number in range is needed", from);
+  if (!whole) return refuse("a whole number in range", from);
   to = *whole;
   return std::nullopt;
 }
@@ -168,11 +168,11 @@ JsonCheck read_json(const nlohmann::json& from, T& to) {
     return read_struct(from, to);
   } else if constexpr (Named<T>) {
     const auto value = from.is_string() ? from_name<T>(from.get_ref<const std::string&>()) : std::nullopt;
-    if (!value) return refuse("one of " + all_names<T>() + " is needed", from);
+    if (!value) return refuse("one of " + all_names<T>(), from);
     to = *value;
     return std::nullopt;
   } else if constexpr (std::same_as<T, bool>) {
-    if (!from.is_boolean()) return refuse("true or false is needed", from);
+    if (!from.is_boolean()) return refuse("true or false", from);
     to = from.get<bool>();
     return std::nullopt;
   } else if constexpr (std::floating_point<T>) {

@@ -25,7 +25,7 @@ base::Expected<json> take_state(json& message) {
   if (found == message.end()) return json::object();
   json state = std::move(*found);
   message.erase(found);
-  if (!state.is_object()) return base::failure("state: an object is needed");
+  if (!state.is_object()) return base::failure("state: expected an object");
   return state;
 }
 

@@ -268,7 +268,7 @@ TEST_CASE("a checkpoint that no run can go on from is not forked, for the reason
        {Forgery{"/progress/wall_s", 1e300, "wall_s is 1e+300, and no run takes such a time"},
         Forgery{"/progress/batch", 1000, "its cursor is beyond the end of the epoch"},
         Forgery{"/progress/changes", json::array({later}), "run.json has changes of settings after the epoch"},
-        Forgery{"/progress/control", 1, "run.json: a list or an object is needed, not number"},
+        Forgery{"/progress/control", 1, "run.json: expected a list or an object, found number"},
         Forgery{"/progress/safety/good_step", 1000, "run.json: safety.good_step is 1000, beyond step "},
         Forgery{"/controller", "{}", "the saved state of the policy is unusable"},
         Forgery{"/computed_on", 1, "run.json: type must be string, but is number"}}) {

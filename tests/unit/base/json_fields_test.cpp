@@ -125,15 +125,15 @@ TEST_CASE("the reason of an error is without what the library is called by in C+
         "'{', or a literal");
   CHECK(reason([] { kDocument.at("none"); }) == "key 'none' not found");
   CHECK(reason([] { kDocument.at("whole").get<std::string>(); }) == "type must be string, but is number");
-  CHECK(reason([] { kDocument.at(0); }) == "a list is needed, not object");
-  CHECK(reason([] { (void)kDocument[0]; }) == "a list is needed, not object");
-  CHECK(reason([&] { list.at("none"); }) == "an object is needed, not array");
-  CHECK(reason([&] { (void)list["none"]; }) == "an object is needed, not array");
-  CHECK(reason([&] { number.at("none"); }) == "a list or an object is needed, not number");
-  CHECK(reason([&] { number.at(0); }) == "a list or an object is needed, not number");
-  CHECK(reason([&] { (void)null["none"]; }) == "a list or an object is needed, not null");
-  CHECK(reason([&] { (void)null.value("none", 1); }) == "an object is needed, not null");
-  CHECK(reason([&] { (void)number.get_ref<const json::array_t&>(); }) == "another type is needed than number");
+  CHECK(reason([] { kDocument.at(0); }) == "expected a list, found object");
+  CHECK(reason([] { (void)kDocument[0]; }) == "expected a list, found object");
+  CHECK(reason([&] { list.at("none"); }) == "expected an object, found array");
+  CHECK(reason([&] { (void)list["none"]; }) == "expected an object, found array");
+  CHECK(reason([&] { number.at("none"); }) == "expected a list or an object, found number");
+  CHECK(reason([&] { number.at(0); }) == "expected a list or an object, found number");
+  CHECK(reason([&] { (void)null["none"]; }) == "expected a list or an object, found null");
+  CHECK(reason([&] { (void)null.value("none", 1); }) == "expected an object, found null");
+  CHECK(reason([&] { (void)number.get_ref<const json::array_t&>(); }) == "expected another type, found number");
   CHECK(reason([] { throw std::runtime_error("[json.exception.none] a reason"); }) == "[json.exception.none] a reason");
 }
 

@@ -88,15 +88,15 @@ TEST_CASE("what is missing keeps its default; a whole number is a number") {
 }
 
 TEST_CASE("what is refused is named with its place") {
-  CHECK(refusal_of("[]") == "an object is needed, not array");
-  CHECK(refusal_of(R"({"colour":"blue"})") == "colour: one of red, green is needed, not \"blue\"");
-  CHECK(refusal_of(R"({"corners":[{"x":1},{"x":"left"}]})") == "corners[1].x: a number is needed, not \"left\"");
-  CHECK(refusal_of(R"({"corners":{}})") == "corners: a list is needed, not object");
-  CHECK(refusal_of(R"({"count":-1})") == "count: a whole number in range is needed, not -1");
-  CHECK(refusal_of(R"({"change":3000000000})") == "change: a whole number in range is needed, not 3000000000");
-  CHECK(refusal_of(R"({"change":1.5})") == "change: a whole number in range is needed, not 1.5");
-  CHECK(refusal_of(R"({"filled":1})") == "filled: true or false is needed, not 1");
-  CHECK(refusal_of(R"({"figures":{"loss":null}})") == "figures.loss: a number is needed, not null");
+  CHECK(refusal_of("[]") == "expected an object, found array");
+  CHECK(refusal_of(R"({"colour":"blue"})") == "colour: expected one of red, green, found \"blue\"");
+  CHECK(refusal_of(R"({"corners":[{"x":1},{"x":"left"}]})") == "corners[1].x: expected a number, found \"left\"");
+  CHECK(refusal_of(R"({"corners":{}})") == "corners: expected a list, found object");
+  CHECK(refusal_of(R"({"count":-1})") == "count: expected a whole number in range, found -1");
+  CHECK(refusal_of(R"({"change":3000000000})") == "change: expected a whole number in range, found 3000000000");
+  CHECK(refusal_of(R"({"change":1.5})") == "change: expected a whole number in range, found 1.5");
+  CHECK(refusal_of(R"({"filled":1})") == "filled: expected true or false, found 1");
+  CHECK(refusal_of(R"({"figures":{"loss":null}})") == "figures.loss: expected a number, found null");
   CHECK(refusal_of(R"({"centre":{"z":1}})") == "centre: \"z\" is not one of its fields; did you mean \"x\"?");
   CHECK(refusal_of(R"({"colors":1})") == "\"colors\" is not one of its fields; did you mean \"colour\"?");
 }
@@ -105,7 +105,7 @@ TEST_CASE("texts are read within limits") {
   CHECK_FALSE(parse_json("[1,2,3]", 6));
   CHECK(parse_json("[1,2,3]", 7));
   CHECK_FALSE(parse_json(R"({"a":1,"a":2})", 100));
-  CHECK(parse_json("{\"a\":", 100).error_or("").starts_with("no JSON: parse error at line 1, column 6: "));
+  CHECK(parse_json("{\"a\":", 100).error_or("").starts_with("not valid JSON: parse error at line 1, column 6: "));
   CHECK_FALSE(parse_json(std::string(200, '['), 1000));
   CHECK_FALSE(parse_json(std::string(40, '[') + std::string(40, ']'), 1000));
   Shape many;

@@ -47,7 +47,7 @@ TEST_CASE("a saved state that is unusable is refused in plain words") {
   const std::string start = "the saved state of the policy is unusable: ";
   CHECK(refusal("{").starts_with(start + "parse error at line 1, column 2: "));
   CHECK(refusal("{}") == start + "key 'format' not found");
-  CHECK(refusal("null") == start + "a list or an object is needed, not null");
+  CHECK(refusal("null") == start + "expected a list or an object, found null");
 }
 
 TEST_CASE("a saved state with a count that no policy has is unusable") {

@@ -34,7 +34,7 @@ TEST_CASE("provenance that is none is refused with the field") {
     REQUIRE(!read);
     return read.error();
   };
-  CHECK_THAT(problem("{"), ContainsSubstring("no JSON"));
+  CHECK_THAT(problem("{"), ContainsSubstring("not valid JSON"));
   CHECK_THAT(problem(R"({"version": 2})"), ContainsSubstring("version: 2 is not 1"));
   CHECK_THAT(problem(R"({"runs": [{"decisions": -1}]})"), ContainsSubstring("runs[0].decisions"));
   CHECK_THAT(problem(R"({"method": "imitation", "trust": "me"})"), ContainsSubstring("trust"));

@@ -59,16 +59,16 @@ TEST_CASE("an answer arrives as it was given, and what it leaves out has a defau
 
 TEST_CASE("what is no answer is refused, with the reason") {
   const std::pair<std::string, const char*> cases[] = {
-      {"", "no JSON"},
+      {"", "not valid JSON"},
       {"7", "it is not a JSON object"},
       {"{}", "it has no number"},
-      {"{\"number\":-1}", "number: a whole number in range is needed"},
-      {"{\"number\":7.5}", "number: a whole number in range is needed"},
-      {"{\"number\":7,\"state\":[]}", "state: an object is needed"},
+      {"{\"number\":-1}", "number: expected a whole number in range"},
+      {"{\"number\":7.5}", "number: expected a whole number in range"},
+      {"{\"number\":7,\"state\":[]}", "state: expected an object"},
       {"{\"number\":7,\"comands\":1}", "comands"},
       {"{\"number\":7,\"number\":8}", "occurs twice"},
-      {"{\"number\":7,\"assessment\":{\"risk\":\"high\"}}", "assessment.risk: a number is needed"},
-      {std::string(100'000, '['), "no JSON"},
+      {"{\"number\":7,\"assessment\":{\"risk\":\"high\"}}", "assessment.risk: expected a number"},
+      {std::string(100'000, '['), "not valid JSON"},
       {nested(40), "nested more than 32 deep"},
       {"{\"number\":7,\"warnings\":[" + warnings(257) + "]}", "257 warnings, of at most 256"},
       {"{\"number\":7,\"state\":{\"a\":\"" + std::string(1 << 20, 'x') + "\"}}",

@@ -170,7 +170,7 @@ TEST_CASE("what an image has besides the network is read back whole, or refused 
   CHECK(refusal("/progress/changes/0/epoch", 3) ==
         "run.json has changes of settings after the epoch that it was saved in");
   CHECK_THAT(refusal("/progress/changes", 1), ContainsSubstring("changes: "));
-  CHECK(refusal("/progress", nullptr) == "run.json: a list or an object is needed, not null");
+  CHECK(refusal("/progress", nullptr) == "run.json: expected a list or an object, found null");
   CHECK(refusal("/controller", 1) == "run.json: type must be string, but is number");
   CHECK(refusal("/computed_on", 1) == "run.json: type must be string, but is number");
 }
