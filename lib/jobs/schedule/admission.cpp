@@ -40,7 +40,7 @@ void trust_gpus(config::Estimate& device_memory, std::int64_t gpus, const Capaci
   std::ranges::sort(whole, std::greater());
   const std::int64_t most = whole[static_cast<std::size_t>(gpus - 1)];
   if (device_memory.bytes <= most) return;
-  device_memory = {most, fmt::format("the whole GPU, which is enough as --gpus says; forecast {}: {}",
+  device_memory = {most, fmt::format("the whole GPU, which is enough according to --gpus; forecast {}: {}",
                                      config::bytes_text(device_memory.bytes), device_memory.parts)};
 }
 
@@ -67,7 +67,8 @@ base::Expected<Submission> admit(Submission submission, const config::RunConfig&
                                  const config::RunInputs& inputs, const Capacity& capacity, std::int64_t disk_bytes) {
   if (is_graph_of_auto(config) && capacity.gpus.empty()) {
     return base::failure(
-        "step.lane: graph needs a GPU, and none is for jobs here; use step.lane: auto, replay or compiled");
+        "step.lane: graph needs a GPU, and none is available to jobs on this machine; use step.lane: auto, replay or "
+        "compiled");
   }
   auto admitted = with_forecast(std::move(submission), config, inputs, capacity);
   if (!admitted) return admitted;

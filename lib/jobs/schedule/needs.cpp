@@ -45,15 +45,16 @@ std::string disk_text(const Job& job) { return forecast_text("the run folder", j
 
 std::string exceeds(const Job& job, const Capacity& capacity) {
   if (memory_of(job, capacity) > capacity.memory_bytes) {
-    return fmt::format("memory: {}, and {} are for jobs here; if you know better, give --memory", memory_text(job),
-                       bytes_text(capacity.memory_bytes));
+    return fmt::format("memory: {}, and {} are available to jobs on this machine; set --memory if the job needs less",
+                       memory_text(job), bytes_text(capacity.memory_bytes));
   }
   const auto gpus = static_cast<std::int64_t>(capacity.gpus.size());
-  if (job.needs.gpus > gpus) return fmt::format("GPUs: it needs {}, and {} are for jobs here", job.needs.gpus, gpus);
+  if (job.needs.gpus > gpus)
+    return fmt::format("GPUs: it needs {}, and {} are available to jobs on this machine", job.needs.gpus, gpus);
   const auto large =
       std::ranges::count_if(capacity.gpus, [&](const Gpu& gpu) { return gpu.total_bytes >= device_memory_of(job); });
   if (job.needs.gpus > large) {
-    return fmt::format("GPU memory: {}, and {} of {} GPUs have as much; if you know better, give --gpus",
+    return fmt::format("GPU memory: {}, and {} of {} GPUs have as much; set --gpus if their memory is enough",
                        device_memory_text(job), large, gpus);
   }
   return "";

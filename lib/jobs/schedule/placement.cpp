@@ -69,7 +69,8 @@ Placement place(const std::vector<Job>& ready, const std::vector<Job>& active, c
       continue;
     }
     std::string reason = unkept.lacking(job);
-    if (reason.empty()) reason = fmt::format("waits for its turn: what is free is kept for job {}", first_waiting);
+    if (reason.empty())
+      reason = fmt::format("waits for its turn: free resources are reserved for job {}", first_waiting);
     placement.waits.push_back({job.id, reason});
     placement.look_again = placement.look_again || unkept.others_take_of(job);
     if (!whole.lacking(job).empty()) continue;

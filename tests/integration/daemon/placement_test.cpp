@@ -89,7 +89,8 @@ TEST_CASE("where there are no GPUs a job that needs one is refused, and others s
   Machine machine("gpus: []\n");
   const auto refused = machine.daemon.ask(machine.submission(sets({"device.kind=cuda"}), machine.daemon.room.path));
   CHECK(refused.exit_code == 2);
-  CHECK_THAT(refused.err + refused.out, ContainsSubstring("GPUs: it needs 1, and 0 are for jobs here"));
+  CHECK_THAT(refused.err + refused.out,
+             ContainsSubstring("GPUs: it needs 1, and 0 are available to jobs on this machine"));
   const int job = machine.submit(kShort);
   REQUIRE(machine.daemon.wait_for_state(job, "succeeded"));
   std::ifstream attempt(machine.daemon.state_dir() + "/jobs/000001/attempt.json");

@@ -42,7 +42,8 @@ TEST_CASE("the graph lane needs a GPU, also on a device that is found at the sta
     CHECK(admit({.needs = {.gpus = asked}}, config, kInputs, kGpus, 0)->needs.gpus == 1);
     const auto refused = admit({.needs = {.gpus = asked}}, config, kInputs, kCpus, 0);
     REQUIRE(!refused);
-    CHECK_THAT(refused.error(), ContainsSubstring("step.lane: graph needs a GPU, and none is for jobs here"));
+    CHECK_THAT(refused.error(),
+               ContainsSubstring("step.lane: graph needs a GPU, and none is available to jobs on this machine"));
   }
   config.device.kind = "cpu";  // no run file that is admitted
   CHECK(with_forecast({}, config, kInputs, kGpus)->needs.gpus == 0);
@@ -55,7 +56,7 @@ TEST_CASE("a device that the job will not see is refused") {
 
 TEST_CASE("what this machine does not have is refused with the figures") {
   CHECK(admitted("cuda", kGpusByDevice, kCpus).error() ==
-        "it can never start on this machine: GPUs: it needs 1, and 0 are for jobs here");
+        "it can never start on this machine: GPUs: it needs 1, and 0 are available to jobs on this machine");
   config::RunConfig config;
   config.host.hidden = {32768, 32768};
   const auto refused = admit({}, config, kInputs, kCpus, 0);
@@ -71,7 +72,7 @@ TEST_CASE("what this machine does not have is refused with the figures") {
   const auto trusted = admit({.needs = {.memory_bytes = kGiga, .gpus = 1}}, config, kInputs, kGpus, 0);
   REQUIRE(trusted);
   CHECK(trusted->forecast.device_memory.bytes == 8 * kGiga);
-  CHECK_THAT(trusted->forecast.device_memory.parts, ContainsSubstring("as --gpus says; forecast "));
+  CHECK_THAT(trusted->forecast.device_memory.parts, ContainsSubstring("according to --gpus; forecast "));
 }
 
 TEST_CASE("a forecast alone refuses nothing that is too large") {

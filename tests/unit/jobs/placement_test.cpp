@@ -117,9 +117,9 @@ TEST_CASE("a queued job for which the machine has become too small says so, and 
   const auto placement = place({with_memory(1, 1100), with_gpu(2, 10, 2), with_memory(3, 100)}, {}, now);
   CHECK(started(placement) == Jobs{3});
   CHECK(reason_of(placement, 1) ==
-        "cannot begin here: memory: --memory declares 1.1 GiB, and 1000 MiB are for jobs here; if you know better, "
-        "give --memory");
-  CHECK(reason_of(placement, 2) == "cannot begin here: GPUs: it needs 2, and 1 are for jobs here");
+        "cannot begin here: memory: --memory declares 1.1 GiB, and 1000 MiB are available to jobs on this machine; set "
+        "--memory if the job needs less");
+  CHECK(reason_of(placement, 2) == "cannot begin here: GPUs: it needs 2, and 1 are available to jobs on this machine");
 }
 
 TEST_CASE("memory: jobs count as what they may still take, not as what they have now") {
@@ -152,7 +152,7 @@ TEST_CASE("behind a job that waits only such ones begin as take nothing of what 
   SECTION("not those that want memory, too") {
     const auto placement = place({with_memory(2, 400), with_memory(3, 10)}, active, machine());
     CHECK(started(placement).empty());
-    CHECK(reason_of(placement, 3) == "waits for its turn: what is free is kept for job 2");
+    CHECK(reason_of(placement, 3) == "waits for its turn: free resources are reserved for job 2");
   }
   SECTION("those without a GPU may begin before one that waits for a GPU") {
     Job on_gpu = running_with(1, {.threads = 1, .gpus = 2});
@@ -278,11 +278,11 @@ TEST_CASE("what can never fit is told with figures") {
   Job job = with_memory(1, 0);
   job.forecast.memory = {2000 * kMega, "activations 2 GiB"};
   CHECK(never_fits(job, capacity, 0) ==
-        "memory: the run is forecast to take 2.0 GiB (activations 2 GiB), and 1000 MiB are for jobs here; if you know "
-        "better, give --memory");
+        "memory: the run is forecast to take 2.0 GiB (activations 2 GiB), and 1000 MiB are available to jobs on this "
+        "machine; set --memory if the job needs less");
   job.needs.memory_bytes = 900 * kMega;
   CHECK(never_fits(job, capacity, 0).empty());
-  CHECK(never_fits(with_gpu(1, 10, 3), capacity, 0) == "GPUs: it needs 3, and 2 are for jobs here");
+  CHECK(never_fits(with_gpu(1, 10, 3), capacity, 0) == "GPUs: it needs 3, and 2 are available to jobs on this machine");
   CHECK_THAT(never_fits(with_gpu(1, 90), capacity, 0), ContainsSubstring("0 of 2 GPUs have as much"));
   CHECK(never_fits(with_gpu(1, 80), capacity, 0).empty());
   CHECK_THAT(never_fits(with_disk(1, 300), capacity, 200 * kMega), ContainsSubstring("has 200 MiB for it"));

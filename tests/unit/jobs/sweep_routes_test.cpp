@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 const std::string kRunFile = "host: {kind: mlp}\n";
-const std::string kNoGpuForGraph = "step.lane: graph needs a GPU, and none is for jobs here";
+const std::string kNoGpuForGraph = "step.lane: graph needs a GPU, and none is available to jobs on this machine";
 
 std::string sweep_of(const std::string& parameters) { return "name: tried\nconfig: run.yaml\n" + parameters; }
 
@@ -73,10 +73,12 @@ TEST_CASE("a sweep with a trial that can never have a GPU is refused, with the t
   Routes routes;
   CHECK(routes.refusal_of(kRunFile, "parameters: {step.lane: [replay, graph]}\n") ==
         kNoGpuForGraph + "; use step.lane: auto, replay or compiled (with step.lane=graph)");
-  CHECK_THAT(routes.refusal_of(kRunFile, "parameters: {epochs: [2, 3], device.kind: [cpu, cuda]}\n"),
-             ContainsSubstring("GPUs: it needs 1, and 0 are for jobs here (with epochs=2, device.kind=\"cuda\")"));
+  CHECK_THAT(
+      routes.refusal_of(kRunFile, "parameters: {epochs: [2, 3], device.kind: [cpu, cuda]}\n"),
+      ContainsSubstring(
+          "GPUs: it needs 1, and 0 are available to jobs on this machine (with epochs=2, device.kind=\"cuda\")"));
   CHECK_THAT(routes.refusal_of(kRunFile + "device: {kind: cuda}\n", "parameters: {epochs: [2, 3]}\n"),
-             ContainsSubstring("GPUs: it needs 1, and 0 are for jobs here (with epochs=2)"));
+             ContainsSubstring("GPUs: it needs 1, and 0 are available to jobs on this machine (with epochs=2)"));
 }
 
 TEST_CASE("all trials that can never begin are listed, of those with the same device and lane one") {
@@ -224,7 +226,7 @@ TEST_CASE("each trial is forecast with its own data") {
 TEST_CASE("a sweep may declare what memory each of its jobs needs, where its forecast is wrong") {
   Routes routes;
   const std::string trials = "parameters: {data.batch_size: [1000000, 32]}\n";
-  CHECK_THAT(routes.refusal_of(kRunFile, trials), ContainsSubstring("if you know better, give --memory"));
+  CHECK_THAT(routes.refusal_of(kRunFile, trials), ContainsSubstring("set --memory if the job needs less"));
   CHECK_THAT(routes.refusal_of(kRunFile, trials, 9 * kGiB), ContainsSubstring("--memory declares 9.0 GiB"));
   CHECK_THAT(routes.refusal_of(kRunFile, trials, -1), ContainsSubstring("memory_bytes: may not be below 0"));
   routes.accept(kRunFile, trials, 4 * kGiB);
