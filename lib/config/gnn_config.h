@@ -36,8 +36,8 @@ struct GnnConfig {
               "run the network compiled if it decides in the run's own process: training waits for the compiler once "
               "for each size of graph, after the first decision of that size"),
         field("bf16", &C::bf16,
-              "compute the network's large matrix products in bf16; the run starts only if the processor has such "
-              "products and the network answers sample graphs as in fp32 (docs/policy.md)"),
+              "compute the network's large matrix products in bf16; the run starts only if the device has instructions "
+              "for that and the network decides sample graphs as in fp32 (docs/policy.md)"),
         field("device", &C::device,
               "where the network computes: on the CPU, or on the run's device (on a GPU in a separate stream, "
               "concurrently with the training)")};

@@ -120,8 +120,7 @@ std::string hopeless_worth(const SeedState& seed, const config::GateConfig& gate
     Conditions conditions;
     ask_worth(conditions, stage, worth, gates);
     if (conditions.missing().empty()) continue;
-    return "nothing more is compared with its control, and what was did not show its worth: it lacks " +
-           conditions.missing();
+    return "its comparison with its control is over, and its worth is not shown; missing: " + conditions.missing();
   }
   return {};
 }

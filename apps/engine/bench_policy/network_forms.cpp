@@ -41,7 +41,7 @@ NetworkForms::NetworkForms(const tamiyo::Weights& weights, const config::RunConf
   if (tamiyo::has_bf16_products(c10::kCPU)) {
     bf16_ = std::make_unique<PolicyNetwork>(tamiyo::in_bf16(folded_.weights()));
   } else {
-    refused_.push_back({kBf16Form, "this processor has no products in bf16"});
+    refused_.push_back({kBf16Form, "this processor has no bf16 matrix instructions (avx512_bf16, amx_bf16)"});
   }
   if (!config.policy.gnn.compile) return;
   if (const auto problem = find_python().problem; !problem.empty()) {

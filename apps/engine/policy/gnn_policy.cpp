@@ -71,8 +71,9 @@ c10::Device device_of(const RunConfig& config) {
 
 std::shared_ptr<tamiyo::PolicyNetwork> network_in_bf16(tamiyo::PolicyNetwork& exact) {
   if (!tamiyo::has_bf16_products(exact.weights().device())) {
-    reject_bf16(exact.weights().device().is_cpu() ? "this processor has no products in bf16"
-                                                  : "this GPU has no fast products in bf16");
+    reject_bf16(exact.weights().device().is_cpu()
+                    ? "this processor has no bf16 matrix instructions (avx512_bf16, amx_bf16)"
+                    : "this GPU has no bf16 tensor cores");
   }
   auto network = std::make_shared<tamiyo::PolicyNetwork>(tamiyo::in_bf16(exact.weights()));
   const tamiyo::Agreement found = compare_decisions(*network, exact);

@@ -21,8 +21,8 @@ namespace {
 
 RunConfig read_config(const history::DecisionLog& log, const leyline::DecisionProcess& process) {
   if (process.config.empty()) {
-    throw Error(ExitCode::kData, fmt::format("the log of decisions lacks the run file that some were made with, so "
-                                             "their policy cannot be made again{}{}",
+    throw Error(ExitCode::kData, fmt::format("the log of decisions does not contain the run file of some decisions, so "
+                                             "their policy cannot be recreated{}{}",
                                              log.gaps.empty() ? "" : ": ", log.gaps.empty() ? "" : log.gaps.front()));
   }
   const std::string name = fmt::format("the run file of {} in its log of decisions", process.run_id);

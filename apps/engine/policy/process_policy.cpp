@@ -51,7 +51,7 @@ std::unique_ptr<ProcessController> make_process(PolicyKind kind, const RunConfig
   const bool is_users = kind == PolicyKind::kProcess;
   if (is_users && config.policy.command.empty()) {
     throw Error(ExitCode::kPolicy,
-                "policy.command: names no program that decides; set it, like [python3, controller.py]");
+                "policy.command: is empty, but policy.kind process needs a program, like [python3, controller.py]");
   }
   if (is_users) require_trusted(config.policy.command);
   try {

@@ -29,8 +29,8 @@ inline constexpr std::array kActionTable{
     ActionRow{Action::kGerminate, "germinate",
               "GERMINATE of a blueprint at an empty slot; with a form of training other than straight_through also "
               "START_TRAINING",
-              "an empty slot has a blueprint that fits, fewer than growth.max_seeds seeds grow, the run bars no "
-              "germination, and it goes on"},
+              "an empty slot has a blueprint that fits, fewer than growth.max_seeds seeds grow, the run allows "
+              "germination, and it is not over"},
     ActionRow{Action::kAdvance, "advance", "the command to a growing seed's next stage",
               "a seed grows; after the last epoch, one in PROBATIONARY"},
     ActionRow{Action::kCull, "cull", "CULL: a growing seed is removed at once", "a seed grows, and the run goes on"},

@@ -93,7 +93,7 @@ ControllerReply ProcessController::ask(const std::string& text, std::uint64_t nu
     auto taken = reader_.take(line, number);
     if (!taken) lose(taken.error());
     if (*taken) return **std::move(taken);
-    if (clock_.now() >= until) lose("it sends much, and does not answer in time");
+    if (clock_.now() >= until) lose("it sends other lines, but no answer in time");
   }
 }
 

@@ -20,10 +20,12 @@ constexpr std::array kAbsentRules{
     AbsentRule{"blueprint_risk, bp_quarantine",
                "the catalogue has no classes of risk, and nothing in it is quarantined"},
     AbsentRule{"bsds_*", "the catalogue has no hazard classes"},
-    AbsentRule{"kasmina_finalize_slow", "a command is carried out or rejected whole; nothing closes a step"},
-    AbsentRule{"timeout_urza", "the catalogue is part of the program, nothing is asked for it"},
+    AbsentRule{"kasmina_finalize_slow",
+               "a command is carried out or rejected as a whole; no separate step finalizes it"},
+    AbsentRule{"timeout_urza", "the catalogue is part of the program; there is no request that could time out"},
     AbsentRule{"optimizer_adjust",
-               "the run file fixes the optimizer; where it was adjusted in the place of a growth, the growth is held"},
+               "the run file fixes the optimizer; where the earlier system adjusted it instead of growing, the growth "
+               "is held back"},
 };
 
 std::string change_text(Change change) {
@@ -48,7 +50,7 @@ std::string rules_markdown() {
   std::string out =
       "# Rules of the policy service\n\n"
       "Generated from `lib/tamiyo/decision/action_table.h` and `lib/tamiyo/service/risk.cpp`.\n\n"
-      "## Actions\n\nWhat the network's policy logits stand for. Further logits are free, and always masked.\n\n"
+      "## Actions\n\nWhat the network's policy logits stand for. Further logits are unused, and always masked.\n\n"
       "| logit | action | does | possible when |\n| --- | --- | --- | --- |\n";
   for (const auto& row : kActionTable) {
     out += fmt::format("| {} | {} | {} | {} |\n", static_cast<int>(row.action), row.name, row.meaning, row.possible);
@@ -56,9 +58,8 @@ std::string rules_markdown() {
   out +=
       "\n## Risk\n\nA decision is judged by these rules in order, with their default thresholds. The strongest change "
       "is "
-      "made; its first rule is the command's `risk_reason` (`policy` where nothing is changed). What one rule holds "
-      "back "
-      "the rules after it no longer see. A figure that was not measured speaks for nothing.\n\n"
+      "made; its first rule is the command's `risk_reason` (`policy` where nothing is changed). Each rule sees the "
+      "decision without what earlier rules held back. A value that was not measured triggers no rule.\n\n"
       "| rule | when | change | level | conservative mode |\n| --- | --- | --- | --- | --- |\n";
   for (const auto& rule : risk_rules()) {
     const auto& verdict = rule.verdict;

@@ -138,7 +138,7 @@ TEST_CASE("a seed that no gate ahead will let through is pruned, though the last
   figures.worth.points = 5;
   figures.worth.points_half_width = 1;
   const auto reason = prune_reason(seed_in(Stage::kTraining, 1, figures), 0, rules);
-  CHECK(reason.find("it lacks upper end of worth in loss >= 0") != std::string::npos);
+  CHECK(reason.find("missing: upper end of worth in loss >= 0") != std::string::npos);
   for (const auto stage : {Stage::kBlending, Stage::kShadowing, Stage::kProbationary}) {
     CHECK(prune_reason(seed_in(stage, 1, figures), 0, rules).empty());
   }
