@@ -13,7 +13,7 @@ std::function<void()> end_in_time(const config::RunConfig& config, int status, c
   constexpr auto kJoining = std::chrono::seconds(10);
   return base::end_within(
       config.safety.save_deadline + kJoining, status,
-      fmt::format("esper: {}; a thread of the process does not end, and is left behind\n", base::printable_line(text)));
+      fmt::format("esper: {}; a thread of the process does not end; exiting without it\n", base::printable_line(text)));
 }
 
 std::function<void()> end_in_time(const config::RunConfig& config, const std::exception& error) {

@@ -129,7 +129,7 @@ ChosenLoader choose_loader(const TrainingSetup& setup) {
 void EndLoader::operator()(data::Loader* loader) const {
   const auto lift =
       base::end_within(deadline, static_cast<int>(base::ExitCode::kData),
-                       "esper: data: a thread that reads a batch does not end, and is left behind; is a disk gone?\n");
+                       "esper: data: a thread that reads a batch does not end; exiting without it; is a disk gone?\n");
   delete loader;
   lift();
 }

@@ -178,7 +178,7 @@ void report_failed_restart(const TrainingSetup& setup, const OpenRun& open, cons
     telemetry.close();
     publish_trace(open.files, open.folder, ledger);
   } catch (const std::exception& unwritten) {
-    nissa::log::warning(std::string("the telemetry lacks the run's end: ") + unwritten.what());
+    nissa::log::warning(std::string("the run's end is missing in the telemetry: ") + unwritten.what());
   }
 }
 

@@ -48,12 +48,12 @@ void add_text_options(CLI::App& command, PredictRequest& request) {
       ->capture_default_str();
   command
       .add_option("--temperature", request.temperature,
-                  "Language models: below 1 likely tokens are sampled more often; 0 always takes the likeliest")
+                  "Language models: below 1 likely tokens are sampled more often; 0 always takes the most likely")
       ->check(CLI::Range(0.0, kMostTemperature))
       ->capture_default_str();
   command
       .add_option("--top-k", request.top_k,
-                  "Language models: sample from this many of the likeliest tokens; 0: from all")
+                  "Language models: sample from this many of the most likely tokens; 0: from all")
       ->check(CLI::Range(std::int64_t{0}, kMostTop))
       ->capture_default_str();
   command.add_option("--seed", request.seed, "Language models: seed of the sampling")->capture_default_str();
@@ -86,9 +86,9 @@ void add_predict(Front& front) {
   command->add_option("--batch-size", request.batch_size, "Samples in one forward pass; default: as in training")
       ->check(CLI::Range(std::int64_t{1}, kMostBatch));
   command
-      ->add_option(
-          "--top", request.top,
-          "Classification: number of classes to print, the likeliest first; not for pixels, of which one is printed")
+      ->add_option("--top", request.top,
+                   "Classification: number of classes to print, the most likely first; of a pixel only the most likely "
+                   "is printed")
       ->check(CLI::Range(std::int64_t{1}, kMostTop))
       ->default_str("1");
   add_text_options(*command, request);

@@ -92,9 +92,9 @@ bool is_gated(const std::string& pair) { return pair.ends_with("/hand") || pair.
 
 base::Expected<void> check_report(const ordered_json& report) {
   if (!report.is_object()) return failure("it is not a JSON object");
-  if (const auto missing = missing_part(report); !missing.empty()) return failure("it lacks " + missing);
+  if (const auto missing = missing_part(report); !missing.empty()) return failure("it has no " + missing);
   for (const auto& row : report["lanes"]) {
-    if (!is_row(row)) return failure("a lane in it lacks its name or the times of its rounds");
+    if (!is_row(row)) return failure("a lane in it has no name or no times of its rounds");
   }
   for (const auto& [name, value] : report["ratios"].items()) {
     if (!is_positive(value)) return failure("its ratio " + name + " is not a positive number");

@@ -20,7 +20,7 @@ constexpr std::size_t kMostNames = 20;
 std::string state_of(const kasmina::Slot& slot) {
   const auto& seed = *slot.seed;
   if (seed.folded) return "fossil, folded into " + slot.site.taken_by;
-  if (!is_part(slot)) return "no part of the network: alpha 0";
+  if (!is_part(slot)) return "not part of the network: alpha 0";
   const auto alpha = seed.scalars.alpha.item<float>();
   if (slot.stage == leyline::Stage::kFossilized) return alpha == 1 ? "fossil" : fmt::format("fossil, alpha {}", alpha);
   return fmt::format("{}, alpha {}", base::name_of(slot.stage), alpha);

@@ -15,7 +15,7 @@ namespace esper::porting {
 // A module of the network, or one that was grown and is no part of it.
 struct CardSeed {
   std::string id, blueprint, slot;
-  std::string state;                                     // "fossil", "alpha 0.35", "no part of the network: alpha 0"
+  std::string state;                                     // "fossil", "alpha 0.35", "not part of the network: alpha 0"
   std::int64_t parameters = 0;                           // of its own: a folded one has none
   std::optional<std::uint32_t> born_epoch, ended_epoch;  // germinated, became a fossil; empty: not known
 };

@@ -171,7 +171,7 @@ base::Expected<void> restore_model(Model& model, const nlohmann::json& topology,
   device::RngState rng;
   if (const auto found = saved.extract(kCpuRng)) rng.cpu = found.mapped();
   if (const auto found = saved.extract(kCudaRng)) rng.cuda = found.mapped();
-  if (!rng.cpu.defined()) return base::failure("it lacks the random number generator's state");
+  if (!rng.cpu.defined()) return base::failure("it has no state of the random number generator");
   try {
     model.network.restore_topology(topology);
     follow_structure(model);

@@ -83,7 +83,7 @@ LoopFigures run_timeout_drill(const config::RunConfig& given, const Scratch& scr
 std::string why_no_rollback_drill(const config::RunConfig& config) {
   if (config.device.precision == config::Precision::kFp16) return "single steps are not watched in fp16";
   if (!device::select_device(config.device.kind).device.is_cpu()) return "single steps are not watched on a GPU";
-  if (config.task == config::Task::kLanguage) return "inputs that are tokens cannot be spoilt";
+  if (config.task == config::Task::kLanguage) return "token inputs cannot be made NaN";
   return {};
 }
 

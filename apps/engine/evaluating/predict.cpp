@@ -87,9 +87,9 @@ AnswerOf what_of(const torch::Tensor& answers) { return answers.dim() == 2 ? Ans
 
 void require_printed_classes(AnswerOf what, std::int64_t top) {
   if (what == AnswerOf::kSample || top == 1) return;
-  throw Error(ExitCode::kConfig,
-              "--top: this network answers for each pixel, of which the likeliest class alone is printed; leave --top "
-              "out");
+  throw Error(
+      ExitCode::kConfig,
+      "--top: this network predicts a class for each pixel, and only the most likely one is printed; omit --top");
 }
 
 // answers: of one sample, [outputs, H, W].

@@ -180,7 +180,7 @@ void require_place(const ImportRequest& request) {
     refuse_import(
         ExitCode::kConfig,
         request.folder +
-            " holds no imported network, and --replace replaces nothing else; name another folder with --out");
+            " is not an imported network, and --replace replaces only such folders; choose another folder with --out");
   }
 }
 

@@ -43,12 +43,12 @@ std::vector<Microbatch> microbatches_of(const StepBundle& bundle, const std::str
   for (std::size_t i = 0; i < tensors.size() / 2; ++i) {
     const auto inputs = tensors.find(fmt::format("batch.{}.inputs", i));
     const auto targets = tensors.find(fmt::format("batch.{}.targets", i));
-    if (inputs == tensors.end() || targets == tensors.end()) refuse(path, fmt::format("batch.{} is not whole", i));
+    if (inputs == tensors.end() || targets == tensors.end()) refuse(path, fmt::format("batch.{} is incomplete", i));
     const bool goes_on = i < bundle.facts.goes_on.size() && bundle.facts.goes_on[i];
     microbatches.push_back({inputs->second, targets->second, goes_on});
   }
   const bool is_whole = !microbatches.empty() && tensors.size() % 2 == 0 && !microbatches.front().goes_on;
-  if (!is_whole) refuse(path, "its batch is not whole");
+  if (!is_whole) refuse(path, "its batch is incomplete");
   return microbatches;
 }
 

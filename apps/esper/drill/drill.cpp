@@ -151,7 +151,7 @@ int carry_out(const std::vector<drill::Drill>& drills, const DrillOptions& optio
 
 void add_drill(Front& front) {
   CLI::App* command =
-      add_command(front.root, "drill", "Disturb trainings on purpose, and check the outcome",
+      add_command(front.root, "drill", "Inject faults into trainings, and check the outcome",
                   "esper drill --list\n         esper drill all\n"
                   "         esper drill disk_full sigterm_saving --config my_run.yaml\n"
                   "Runs are scratch copies. Exit code 0: every outcome was as expected; 1: some were not, and\n"

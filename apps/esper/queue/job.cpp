@@ -138,8 +138,8 @@ void add_job(Front& front) {
   job->require_subcommand(1);
   add_jobs_command(*job, front, "show", "Show everything known about a job", show, "12");
   add_jobs_command(*job, front, "wait",
-                   "Wait until jobs have ended; exits with the training's exit code, with several jobs that of the "
-                   "first without success",
+                   "Wait until jobs have ended; the exit code is the training's, with several jobs that of the first "
+                   "that did not succeed",
                    wait, "12 13 --timeout 3600");
   using Action = jobs::JobAction;
   add_jobs_command(*job, front, "cancel", "Save, stop and do not continue", act<Action::kCancel>, "12 13");

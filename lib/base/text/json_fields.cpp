@@ -64,7 +64,7 @@ std::optional<double> known_time_at(const json& object, const std::string& name,
 double time_at(const json& object, const std::string& name, std::chrono::duration<double> unit) {
   const double time = object.at(name);
   if (!is_possible_time(time, unit))
-    throw std::out_of_range(fmt::format("{} is {}, and no run takes such a time", name, time));
+    throw std::out_of_range(fmt::format("{} is {}, which is not a possible duration", name, time));
   return time;
 }
 

@@ -13,7 +13,7 @@ namespace esper::base {
 // process that SIGPIPE ended shows it.
 class BrokenPipe : public std::exception {
  public:
-  const char* what() const noexcept override { return "standard output is a pipe that nobody reads any more"; }
+  const char* what() const noexcept override { return "standard output is a pipe that was closed by its reader"; }
 };
 inline constexpr int kBrokenPipeStatus = 141;
 

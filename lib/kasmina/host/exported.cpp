@@ -84,7 +84,7 @@ Tensors add_tensors(ModuleScope scope, const ExportedHost& host, const Tensors& 
   Tensors tensors;
   for (const auto& [id, value] : values) {
     if (!id.starts_with(kScope) || !program::is_tensor_name(id)) {
-      refuse(folder, "weights.safetensors has a tensor with a name that no model has: " + base::in_quotes(id));
+      refuse(folder, "weights.safetensors has a tensor with an invalid name: " + base::in_quotes(id));
     }
     const std::string name = id.substr(kScope.size());
     const bool learns = std::ranges::find(host.parameters, id) != host.parameters.end();
@@ -211,8 +211,8 @@ void check_sample(const ExportedHost& host, const leyline::SampleShape& sample) 
                   fmt::join(sizes, "x")));
   const std::int64_t outputs = tokens ? host.output.back() : host.output.front();
   const bool fits = tokens ? outputs >= sample.num_classes : outputs == sample.num_classes;
-  require_config(fits, fmt::format("host.path: {} has {} outputs, and the data ask for {}; import it with that many "
-                                   "(--arg num_classes={}, if its builder takes that)",
+  require_config(fits, fmt::format("host.path: {} has {} outputs, and the data need {}; import it with that many "
+                                   "(--arg num_classes={}, if its constructor takes that)",
                                    host.source, outputs, sample.num_classes, sample.num_classes));
 }
 

@@ -27,7 +27,8 @@ void require_host_parameter(std::string_view pattern, std::span<const NamedTenso
   std::vector<std::string> known;
   for (const auto& parameter : host) known.push_back(parameter.id.substr(kHost.size()));
   const auto close = base::nearest(std::string(pattern), known);
-  throw base::Error(base::ExitCode::kConfig, field + ": " + base::in_quotes(text) + " fits no parameter of the host" +
+  throw base::Error(base::ExitCode::kConfig, field + ": " + base::in_quotes(text) +
+                                                 " matches no parameter of the host" +
                                                  (close ? "; did you mean " + *close + "?" : ""));
 }
 

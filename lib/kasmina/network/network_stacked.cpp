@@ -53,7 +53,7 @@ StackedPlan plan_stacked(const NetworkState& network, std::span<const Configurat
 }
 
 torch::Tensor forward_stacked(const NetworkState& network, const torch::Tensor& inputs, const StackedPlan& plan) {
-  ESPER_CHECK(!at::GradMode::is_enabled(), "configurations are compared, not taught");
+  ESPER_CHECK(!at::GradMode::is_enabled(), "configurations are compared, not trained");
   return network.host.forward(inputs, Mode::kEvaluate, [&](std::size_t slot, const BlockOutput& from) {
     const auto& branches = plan.slots[slot];
     if (!branches) return SlotOutput(from.feature);

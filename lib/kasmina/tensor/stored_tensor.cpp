@@ -39,7 +39,7 @@ base::Expected<NamedTensor> tensor_of(const storage::TensorView& view) {
     if (!view.bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), view.bytes.data(), view.bytes.size());
     return NamedTensor{view.name, tensor};
   }
-  return base::failure("tensor " + view.name + " has a type that no run saves");
+  return base::failure("tensor " + view.name + " has a type that checkpoints do not support");
 }
 
 }  // namespace esper::kasmina

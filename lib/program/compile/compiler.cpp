@@ -21,7 +21,7 @@ Compiler::~Compiler() {
   changed_.notify_all();
   if (!thread_.joinable()) return;
   const auto lift = base::end_within(end_deadline_, static_cast<int>(base::ExitCode::kTryAgain),
-                                     "esper: the compiler's thread does not end, and is left behind; is the disk of "
+                                     "esper: the compiler's thread does not end; exiting without it; is the disk of "
                                      "the cache of compiled programs gone?\n");
   thread_.join();
   lift();

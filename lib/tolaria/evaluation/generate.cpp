@@ -19,7 +19,7 @@ torch::Tensor next_logits(const step::Model& model, std::span<const std::int64_t
   const auto tokens = torch::tensor(at::IntArrayRef(seen.data(), seen.size()), torch::kInt64).unsqueeze(0).to(device);
   const device::AutocastScope autocast(device.type(), model.settings.compute_type);
   const auto logits = model.network.forward(tokens, kasmina::Mode::kEvaluate);
-  ESPER_CHECK(logits.dim() == 3, "a language model says something of each token");
+  ESPER_CHECK(logits.dim() == 3, "a language model has an output for each token");
   const auto last = logits.select(0, 0).select(0, logits.size(1) - 1);
   return last.narrow(0, 0, num_tokens).to(torch::kFloat32).cpu().contiguous();
 }

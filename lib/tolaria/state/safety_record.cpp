@@ -169,7 +169,7 @@ SafetyRecord safety_record_from_json(const json& saved) {
   if (saved.is_null()) return {};
   const auto record = base::from_json<SafetyRecord>(saved);
   if (!record) throw std::out_of_range(record.error());
-  if (!is_sound(*record)) throw std::out_of_range("safety: numbers that no run has");
+  if (!is_sound(*record)) throw std::out_of_range("safety: values out of range");
   return *record;
 }
 

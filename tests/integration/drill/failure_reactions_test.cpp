@@ -90,12 +90,12 @@ TEST_CASE("a run whose data hangs ends and says so: before its first step, and o
   const auto at_its_start = from_the_first_batch_on.wait();
   CHECK(at_its_start.exit_code == 3);
   CHECK_THAT(at_its_start.err, ContainsSubstring("was not ready within 1000 ms"));
-  CHECK_THAT(at_its_start.err, ContainsSubstring("does not end, and is left behind"));
+  CHECK_THAT(at_its_start.err, ContainsSubstring("does not end; exiting without it"));
 
   INFO(on_its_way_back.err);
   REQUIRE(on_its_way_back.exit_code == 75);
   CHECK_THAT(on_its_way_back.err, ContainsSubstring("cannot go back"));
-  CHECK_THAT(on_its_way_back.err, ContainsSubstring("does not end, and is left behind"));
+  CHECK_THAT(on_its_way_back.err, ContainsSubstring("does not end; exiting without it"));
   require_done(resume_with(room.run("back"), ""));
 }
 

@@ -265,7 +265,7 @@ TEST_CASE("a checkpoint that no run can go on from is not forked, for the reason
   };
   const json later = {{"epoch", 9}, {"field", "training.optimizer.lr"}, {"value", "0.01"}, {"request", 1}};
   for (const auto& [place, value, reason] :
-       {Forgery{"/progress/wall_s", 1e300, "wall_s is 1e+300, and no run takes such a time"},
+       {Forgery{"/progress/wall_s", 1e300, "wall_s is 1e+300, which is not a possible duration"},
         Forgery{"/progress/batch", 1000, "its cursor is beyond the end of the epoch"},
         Forgery{"/progress/changes", json::array({later}), "run.json has changes of settings after the epoch"},
         Forgery{"/progress/control", 1, "run.json: expected a list or an object, found number"},

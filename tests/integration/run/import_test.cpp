@@ -411,7 +411,7 @@ TEST_CASE("a network that answers for each pixel trains, and its predictions are
   const auto most = run_esper({"predict", run.string(), room.path.string() + "/x.npy", "--top", "999"});
   CHECK(most.exit_code == 2);
   CHECK(most.out.empty());
-  CHECK_THAT(most.err, ContainsSubstring("--top: this network answers for each pixel"));
+  CHECK_THAT(most.err, ContainsSubstring("--top: this network predicts a class for each pixel"));
 
   const auto built_in =
       train(config, room.run("mlp"), {"host.kind=mlp", "data.kind=npy", "data.path=" + room.path.string()});
@@ -542,7 +542,7 @@ TEST_CASE("a run file that does not fit an imported model is refused before anyt
   const auto elsewhere =
       run_esper({"import", import.model + ":Net", "--example", "1x8x8", "--out", folder, "--replace"});
   CHECK(elsewhere.exit_code == 2);
-  CHECK_THAT(elsewhere.err, ContainsSubstring("holds no imported network"));
+  CHECK_THAT(elsewhere.err, ContainsSubstring("is not an imported network"));
   CHECK(fs::exists(other));
   const RunRoom& room = import.room;
   const auto config = room.write("small.yaml", growing_config());
@@ -556,7 +556,7 @@ TEST_CASE("a run file that does not fit an imported model is refused before anyt
   refused(imported(import.out, {"growth.slots=[\"blocks.0.nrm\"]"}), "did you mean blocks.0.norm");
   refused(imported(import.out + "x"), "esper import");
   refused(imported(import.out, {"data.shape=[64]"}), "1, 8, 8");
-  refused(imported(import.out, {"host.freeze=[\"blocs.*\"]"}), "fits no parameter");
+  refused(imported(import.out, {"host.freeze=[\"blocs.*\"]"}), "matches no parameter");
   refused({"host.path=" + import.out, "host.kind=cnn"}, "belongs to host.kind exported");
 }
 

@@ -174,7 +174,7 @@ TEST_CASE("a package whose content was written to do harm is refused") {
   const std::string code = "host.x\n (__import__('os').system('true'),), #";
   PackageFiles buffer;
   buffer.weights.push_back({code, at::zeros({1})});
-  CHECK_THAT(refusal(buffer, ExitCode::kData), ContainsSubstring("a name that no model has"));
+  CHECK_THAT(refusal(buffer, ExitCode::kData), ContainsSubstring("an invalid name"));
   PackageFiles input;
   input.train["inputs"][4][0] = code;
   CHECK_THAT(refusal(input, ExitCode::kData), ContainsSubstring("an input's name"));

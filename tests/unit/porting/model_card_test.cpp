@@ -77,7 +77,7 @@ TEST_CASE("a seed is a fossil, folded, blended in, or no part of the network") {
   CHECK(seeds[1].state == "fossil, folded into host.block2.linear");
   CHECK(seeds[1].parameters == 0);
   CHECK(seeds[2].state == "BLENDING, alpha 0.25");
-  CHECK(seeds[3].state == "no part of the network: alpha 0");
+  CHECK(seeds[3].state == "not part of the network: alpha 0");
 }
 
 }  // namespace esper::test::model_card_test

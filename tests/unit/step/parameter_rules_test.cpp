@@ -49,7 +49,7 @@ TEST_CASE("rules are of the host's parameters alone, and one that fits none of t
   check_rules(rules, host);
   rules.groups = {"layer1.wieght:lr=0.1"};
   CHECK_THROWS_WITH(check_rules(rules, host),
-                    "training.groups: \"layer1.wieght\" fits no parameter of the host; did you mean layer1.weight?");
+                    "training.groups: \"layer1.wieght\" matches no parameter of the host; did you mean layer1.weight?");
 }
 
 TEST_CASE("updates are those of torch.optim with parameter groups") {

@@ -162,7 +162,7 @@ TEST_CASE("what an image has besides the network is read back whole, or refused 
     forged.run[nlohmann::json::json_pointer(place)] = value;
     return read_state(forged, 6).error_or("");
   };
-  CHECK(refusal("/progress/wall_s", 1e300) == "wall_s is 1e+300, and no run takes such a time");
+  CHECK(refusal("/progress/wall_s", 1e300) == "wall_s is 1e+300, which is not a possible duration");
   CHECK(refusal("/progress/step", 9) == "run.json belongs to another step");
   CHECK(refusal("/progress/safety", nlohmann::json{{"good_step", 9}}) ==
         "run.json: safety.good_step is 9, beyond step 8");
