@@ -11,7 +11,7 @@
 namespace esper::engine {
 
 // Gives what follows the time of a last save and 10 seconds more, as base::end_within(): then the process ends with
-// `status`, and says `text` and that a thread hangs. Training thread.
+// `status`, and prints `text` and that a thread hangs. Training thread.
 std::function<void()> end_in_time(const config::RunConfig& config, int status, const std::string& text);
 // The same of a command that this error ends.
 std::function<void()> end_in_time(const config::RunConfig& config, const std::exception& error);

@@ -17,7 +17,7 @@ namespace {
 using data::Order;
 using data::Source;
 
-// Whether the run is to choose between a data set on the card and copies to it.
+// Whether the run is to choose between a data set on the GPU and copies to it.
 bool has_choice(const TrainingSetup& setup) {
   return setup.config.data.gpu_dataset == config::Resident::kAuto && setup.device.is_cuda() &&
          !setup.data.train.process;
@@ -72,7 +72,7 @@ LoaderPointer make_loader(const data::Dataset& dataset, const TrainingSetup& set
   }
 }
 
-// Nothing where a signal asks for a stop, or the forward has no memory: then the run will say so in a better place.
+// Nothing where a signal asks for a stop, or the forward has no memory: then the run reports it in a better place.
 std::optional<data::SourceTimes> times_of(const TrainingSetup& setup, data::Loader& resident, data::Loader& copied,
                                           data::Beside beside) {
   base::Ledger ledger;
@@ -114,7 +114,7 @@ ChosenLoader measured_loader(const TrainingSetup& setup) {
   return {std::move(chosen), std::move(reason)};
 }
 
-// A card that others fill meanwhile ends no run that left the choice open.
+// A GPU that others fill meanwhile ends no run that left the choice open.
 ChosenLoader choose_loader(const TrainingSetup& setup) {
   try {
     return measured_loader(setup);

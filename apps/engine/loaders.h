@@ -19,7 +19,7 @@ using LoaderPointer = std::unique_ptr<data::Loader, EndLoader>;
 
 struct Loaders {
   LoaderPointer train, validation, test;  // test: null where setup.data has none
-  std::string reason;                     // of their source, where data.gpu_dataset left it to the run on a card
+  std::string reason;                     // of their source, where data.gpu_dataset left it to the run on a GPU
 };
 // Of a training: where data.gpu_dataset leaves the source to it, they are measured (data/loading/source_choice.h). They
 // read out of setup.data, which stays where it is from now on.

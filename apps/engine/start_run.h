@@ -32,7 +32,7 @@ struct RestartState {
   base::Ledger ledger;
 };
 
-// The run goes on from an earlier checkpoint: everything is composed anew, as in a process that resumes it.
+// The run goes on from an earlier checkpoint: everything is built again, as in a process that resumes it.
 std::unique_ptr<Composition> restart_run(const TrainRequest& request, TrainingSetup& setup, const OpenRun& open,
                                          std::unique_ptr<Composition> composition, const tolaria::RunOutcome& outcome,
                                          RestartState& restart);

@@ -59,7 +59,7 @@ std::string preprocessing_text(const TrainingSetup& setup);
 // Of the checkpoint at `path`. Throws Error{kCheckpoint}.
 data::Preprocessing preprocessing_of_checkpoint(const std::string& path, const std::string& text);
 
-// What is built from now on computes in fp32, whatever the configuration said. Where the run scaled its loss before,
+// What is built from now on computes in fp32, whatever the configuration says. Where the run scaled its loss before,
 // its checkpoints hold the scale, so it keeps one.
 void raise_precision(TrainingSetup& setup);
 

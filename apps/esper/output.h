@@ -1,5 +1,5 @@
 #pragma once
-// How the front speaks: results on stdout, errors on stderr; with --json everything as one JSON object on stdout, and
+// The front's output: results on stdout, errors on stderr; with --json everything as one JSON object on stdout, and
 // errors on stderr, too.
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Build facts. Without front.h, whose CLI11 costs seconds: version.cpp is compiled anew for each commit.
+// Build facts. Without front.h, whose CLI11 costs seconds: version.cpp is recompiled for each commit.
 
 #include <string>
 

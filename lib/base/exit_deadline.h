@@ -1,6 +1,6 @@
 #pragma once
 // A process that has done its work ends, whatever its threads wait for: one that reads from a dead network disk cannot
-// be told to stop, and whoever joins it waits with it.
+// be stopped, and whoever joins it waits with it.
 
 #include <functional>
 #include <string>

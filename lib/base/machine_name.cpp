@@ -9,7 +9,7 @@ namespace esper::base {
 namespace {
 
 constexpr std::size_t kMostCharacters = 40, kHashDigits = 8;
-// What processor names carry that tells nothing.
+// Parts of processor names without information.
 constexpr std::array<std::string_view, 4> kNoise{"(R)", "(TM)", "(tm)", "CPU"};
 
 std::string without_noise(std::string_view model) {

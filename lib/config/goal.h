@@ -1,5 +1,5 @@
 #pragma once
-// Which way a figure is wanted: how runs and configurations are ranked.
+// Whether more or less of a figure is better: how runs and configurations are ranked.
 
 #include <array>
 #include <utility>

@@ -79,7 +79,7 @@ Bytes planes_of(const fs::path& file, const Preprocessing& like, const ReadOptio
   return to_planes(image, like.shape.channels);
 }
 
-// Targets that nobody looks at.
+// Targets that nobody reads.
 NewSamples of(std::variant<Bytes, std::vector<float>> values, std::int64_t count, const Preprocessing& like) {
   auto sizes = like.shape.sizes();
   sizes.insert(sizes.begin(), count);

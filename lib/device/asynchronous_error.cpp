@@ -10,8 +10,8 @@ namespace esper::device {
 
 namespace {
 
-// In lower case: what cudaGetErrorString says of the errors after which a process can use the card no more (CUDA 13.0),
-// and what cuBLAS and cuDNN make of them. "unknown error" is what the driver has for a card that is gone from its bus.
+// In lower case: what cudaGetErrorString says of the errors after which a process can use the GPU no more (CUDA 13.0),
+// and what cuBLAS and cuDNN make of them. "unknown error" is what the driver has for a GPU that is gone from its bus.
 constexpr std::array<std::string_view, 18> kLateWords = {"illegal memory access",
                                                          "device-side assert",
                                                          "unspecified launch failure",

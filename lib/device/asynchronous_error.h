@@ -1,5 +1,5 @@
 #pragma once
-// Errors of a card that say nothing about the call that reports them. Any thread.
+// Errors of a GPU that say nothing about the call that reports them. Any thread.
 
 #include <exception>
 #include <string_view>
@@ -13,7 +13,7 @@ namespace esper::device {
 bool is_asynchronous_error(std::string_view message);
 
 // What the end of a scope writes back to tensors, in a destructor, which may be on the way of an error. An asynchronous
-// error of it is passed over: the card is lost, and the next call reports it again.
+// error of it is passed over: the GPU is lost, and the next call reports it again.
 template <class Work>
 void put_back(const Work& work) {
   try {

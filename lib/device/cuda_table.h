@@ -28,33 +28,33 @@ struct GraphPool {
 };
 struct CudaGraph;  // at::cuda::CUDAGraph with what its end needs, known to the module alone
 
-// What torch does when the host is about to wait for the card (torch.cuda.set_sync_debug_mode).
+// What torch does when the host is about to wait for the GPU (torch.cuda.set_sync_debug_mode).
 enum class HostWaits { kAllowed, kRefused };
 
-// `index` counts the visible cards from 0; one out of range throws c10::Error. Any thread.
+// `index` counts the visible GPUs from 0; one out of range throws c10::Error. Any thread.
 struct CudaTable {
   int (*device_count)();  // 0 where there is no driver; never throws
   GpuFacts (*facts)(int index);
   MemoryFigures (*memory)(int index);
-  void (*synchronize)(int index);  // waits for everything queued on the card
-  // Gives what torch's allocator only caches, for whatever stream, back to the card. Waits for it; not while a graph is
+  void (*synchronize)(int index);  // waits for everything queued on the GPU
+  // Gives what torch's allocator only caches, for whatever stream, back to the GPU. Waits for it; not while a graph is
   // captured.
   void (*empty_cache)(int index);
   c10::Stream (*side_stream)(int index);  // a stream of high priority out of torch's pool
-  void (*set_device)(int index);          // of the calling thread: "cuda" without an index then means this card
+  void (*set_device)(int index);          // of the calling thread: "cuda" without an index then means this GPU
 
   // Graphs. begin, end and replay work on the calling thread's current stream, which for begin is not the default one;
-  // the calling thread alone may not wait or allocate outside of the pool while a capture lasts. The card's default
+  // the calling thread alone may not wait or allocate outside of the pool while a capture lasts. The GPU's default
   // generator belongs to every graph: each replay draws on from where the generator stands, and moves it on.
   GraphPool (*graph_pool)();
-  // Gives the memory of a pool that no graph uses any more back to the card. Such a pool cannot be used again.
+  // Gives the memory of a pool that no graph uses any more back to the GPU. Such a pool cannot be used again.
   void (*graph_pool_free)(int index, GraphPool pool);
   CudaGraph* (*graph_create)(int index, GraphPool pool);
   void (*graph_begin)(CudaGraph* graph);
   void (*graph_end)(CudaGraph* graph);  // instantiates; throws c10::Error where the capture was invalid
   void (*graph_replay)(CudaGraph* graph);
   // In any state, also in the middle of a capture that failed: the stream and the allocator are then as before. Throws
-  // nothing. The card has finished the graph's last replay.
+  // nothing. The GPU has finished the graph's last replay.
   void (*graph_destroy)(CudaGraph* graph);
 
   void (*set_host_waits)(HostWaits waits);  // refused: a wait throws c10::Error. For tests; of the whole process.
@@ -82,7 +82,7 @@ const CudaModule& load_cuda();
 const CudaTable& cuda();
 bool cuda_loaded();
 
-// The calling thread's current stream on that card.
+// The calling thread's current stream on that GPU.
 c10::Stream current_stream(c10::Device device);
 
 // The table of no_cuda/: no devices; everything else throws base::Error{kResources}.

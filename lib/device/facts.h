@@ -35,7 +35,7 @@ TorchFacts torch_facts();
 // for AVX512, 2 threads". On a GPU its name, too.
 std::string numerics_of(c10::Device device);
 
-// Every visible card; empty where there is none. Loads the CUDA module where the machine has a GPU.
+// Every visible GPU; empty where there is none. Loads the CUDA module where the machine has a GPU.
 std::vector<GpuFacts> gpu_facts();
 
 // Empty on the CPU.

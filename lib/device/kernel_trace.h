@@ -38,7 +38,7 @@ class KernelTrace {
   std::string text_, problem_;
 };
 
-// Kineto says on standard error where there is no card: not from now on, in this process. Before threads start.
+// Kineto says on standard error where there is no GPU: not from now on, in this process. Before threads start.
 void silence_kineto();
 
 }  // namespace esper::device

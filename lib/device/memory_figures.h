@@ -7,7 +7,7 @@ namespace esper::device {
 
 // CPU: used and peak are the resident memory of this process, reserved equals used; free is what this process may still
 // allocate by every limit (base/memory_room.h), at most a quarter of a second old; total is the machine's.
-// CUDA: used, peak, reserved and allocations are those of torch's caching allocator; free and total are the card's.
+// CUDA: used, peak, reserved and allocations are those of torch's caching allocator; free and total are the GPU's.
 struct MemoryFigures {
   std::uint64_t used_bytes = 0;
   std::uint64_t peak_bytes = 0;

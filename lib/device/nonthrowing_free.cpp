@@ -18,7 +18,7 @@ void nonthrowing_free(void* context) noexcept {
   try {
     own_free<kMemory>.load()(context);
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
-    // Every call to the card reports the same.
+    // Every call to the GPU reports the same.
   }
 }
 

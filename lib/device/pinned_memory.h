@@ -1,5 +1,5 @@
 #pragma once
-// Page-locked memory of the host, from which a copy to a card need not be waited for. Any thread.
+// Page-locked memory of the host, from which a copy to a GPU need not be waited for. Any thread.
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/ScalarType.h>

@@ -1,5 +1,5 @@
 #pragma once
-// What a profiler of the card sees of the training thread.
+// What a profiler of the GPU sees of the training thread.
 
 #include "base/ledger/ledger_watch.h"
 

@@ -47,8 +47,8 @@ void QueuedWork::add() {
   ++recorded_;
 }
 
-// The time between events on the card sets how many pieces the next events stand for; host time does not show how long
-// queued work takes. Where pieces take longer, or the card was idle, the number falls at once; it grows at most
+// The time between events on the GPU sets how many pieces the next events stand for; host time does not show how long
+// queued work takes. Where pieces take longer, or the GPU was idle, the number falls at once; it grows at most
 // twofold.
 void QueuedWork::wait_for_oldest() {
   constexpr double kLeastMs = 1e-6;

@@ -1,6 +1,6 @@
 #pragma once
-// Bounds how far the host is ahead of a card: each piece of work that is queued there (a step, a batch) holds memory
-// until it is done, and whoever reads the card waits for all of them. Training thread.
+// Bounds how far the host is ahead of a GPU: each piece of work that is queued there (a step, a batch) holds memory
+// until it is done, and whoever reads the GPU waits for all of them. Training thread.
 
 #include <c10/core/Device.h>
 
@@ -22,7 +22,7 @@ class QueuedWork {
     std::function<double(std::size_t from, std::size_t to)> elapsed_ms;  // between two that are complete
   };
 
-  // most: pieces that may be queued; where so many take less than `span` on the card, as many as take that long. A span
+  // most: pieces that may be queued; where so many take less than `span` on the GPU, as many as take that long. A span
   // of 0: never more than `most`.
   QueuedWork(std::size_t most, base::Duration span, Events events);
   // With events in the calling thread's current stream. On the CPU, where nothing is queued, it does nothing.

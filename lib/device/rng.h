@@ -19,10 +19,10 @@ std::uint64_t derive_seed(std::uint64_t run_seed, std::string_view id);
 // A CPU generator of the caller's own, so that its draws are independent of other code.
 at::Generator make_generator(std::uint64_t seed);
 
-// Seeds torch's default generators: the CPU's and, where the CUDA module is loaded, every card's.
+// Seeds torch's default generators: the CPU's and, where the CUDA module is loaded, every GPU's.
 void seed_all(std::uint64_t seed);
 
-// States of the default generators as uint8 tensors on the CPU; `cuda` is that of the run's card, undefined on a CPU
+// States of the default generators as uint8 tensors on the CPU; `cuda` is that of the run's GPU, undefined on a CPU
 // run.
 struct RngState {
   at::Tensor cpu;
@@ -34,7 +34,7 @@ RngState rng_state(c10::Device device);
 // nothing.
 std::uint64_t cpu_generator_fingerprint();
 
-// Puts the states back. Without `state.cuda` a card's generator stays as it is. Throws base::Error{kCheckpoint}
+// Puts the states back. Without `state.cuda` a GPU's generator stays as it is. Throws base::Error{kCheckpoint}
 // where a state is none of this torch's.
 void set_rng_state(c10::Device device, const RngState& state);
 

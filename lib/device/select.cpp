@@ -14,7 +14,7 @@ namespace {
 using base::Error;
 using base::ExitCode;
 
-// "cuda" or "cuda:N" to the card's index.
+// "cuda" or "cuda:N" to the GPU's index.
 int parse_cuda_index(std::string_view kind) {
   if (kind == "cuda") return 0;
   constexpr std::string_view kPrefix = "cuda:";
@@ -39,7 +39,7 @@ base::Expected<void> check_cuda() {
   return {};
 }
 
-// Programs name the device's type alone, which means the thread's current card.
+// Programs name the device's type alone, which means the thread's current GPU.
 c10::Device make_current(int index) {
   cuda().set_device(index);
   return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)};

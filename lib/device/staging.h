@@ -57,7 +57,7 @@ class Staging {
 
   c10::Device device_;
   Stream mode_;
-  std::optional<c10::Stream> side_;  // kSide on a card
+  std::optional<c10::Stream> side_;  // kSide on a GPU
   std::deque<std::unique_ptr<CopyEvents>> running_, spare_;
   CopyTimes times_;
 };

@@ -26,7 +26,7 @@ constexpr std::size_t kShownOutput = 1000;
 constexpr int kMostOtherKills = 5;
 constexpr std::chrono::seconds kKilledWithin(60);
 
-// What the last process that failed said: "esper: REASON", else its last line.
+// What the last process that failed printed: "esper: REASON", else its last line.
 std::string end_of_output(const std::string& output) {
   const auto bytes = storage::read_file(storage::real_file_system(), output, kMostOutput);
   std::istringstream lines(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));

@@ -15,8 +15,8 @@ namespace esper::drill {
 
 struct Kill {
   std::int64_t after_ms = 0;  // from the start of the process
-  std::string checkpoint;     // the newest one at that time; empty: none, so the next process began anew
-  bool counts = false;        // it is not the one that the process began with, nor the run's last one
+  std::string checkpoint;  // the newest one at that time; empty: none, so the next process started from the beginning
+  bool counts = false;     // it is not the one that the process began with, nor the run's last one
 };
 
 struct KilledTraining {

@@ -115,7 +115,7 @@ class DrillRun {
     }
   }
 
-  // A process that was killed says nothing of its faults, but how it ended does.
+  // A process that was killed reports none of its faults, but how it ended does.
   void check_faults() {
     for (const auto& fault : drill_.faults) {
       const auto point = fault.substr(0, fault.find('@'));

@@ -17,7 +17,7 @@ struct DrillResult {
   std::vector<std::string> failures{};           // what did not come as expected; empty: it passed
   std::string skipped{};                         // why it was not carried out; empty: it was
   std::vector<std::string> ends{};               // of its processes, in order: "exit status 0"
-  std::map<std::string, std::int64_t> events{};  // those that it speaks of, and how often the run reported them
+  std::map<std::string, std::int64_t> events{};  // those that it names, and how often the run reported them
   double took_s = 0;                             // without the run that it is compared with
 };
 

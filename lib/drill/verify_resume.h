@@ -19,7 +19,7 @@ namespace esper::drill {
 enum class Begin {
   kAtStart,
   // With the first checkpoint of the reference, whose journal says which steps ran compiled: in lane auto a run that
-  // starts anew may choose otherwise, and a compiled step has other bits than eager's.
+  // starts again may choose otherwise, and a compiled step has other bits than eager's.
   kAtFirstCheckpoint,
 };
 constexpr auto names(Begin) {
@@ -36,7 +36,7 @@ struct ResumeProof {
   int wanted = 0;          // kills
   double reference_s = 0;  // time of the training without a stop
   std::vector<KilledRun> runs{};
-  int kills() const;  // that count; fewer than wanted where the training ends too soon
+  int kills() const;  // that count; fewer than requested where the training ends too soon
   bool is_equal() const;
 };
 

@@ -27,7 +27,7 @@ TensorForm form_of(const torch::Tensor& tensor) {
   return {tensor.sizes().vec(), tensor.strides().vec(), tensor.scalar_type()};
 }
 
-// The replay has eager's bits, but on a card where cuDNN chooses kernels by timing them: there, this much of its size.
+// The replay has eager's bits, but on a GPU where cuDNN chooses kernels by timing them: there, this much of its size.
 bool agree(const torch::Tensor& eager, const torch::Tensor& replayed) {
   constexpr double kOtherKernels = 3e-2;
   if (at::equal(eager, replayed)) return true;

@@ -1,7 +1,7 @@
 #pragma once
 // The network's forward in evaluation mode, as validation runs it: for each shape of inputs once as it is, once
-// recorded, once compared, and from then on replayed, on a card as a CUDA graph. Never compiled: whatever the lane of
-// the steps, validation has eager's bits (on a card with device.deterministic, else what cuDNN's choice of kernels
+// recorded, once compared, and from then on replayed, on a GPU as a CUDA graph. Never compiled: whatever the lane of
+// the steps, validation has eager's bits (on a GPU with device.deterministic, else what cuDNN's choice of kernels
 // makes of them). Training thread.
 
 #include <array>

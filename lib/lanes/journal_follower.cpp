@@ -84,7 +84,7 @@ void JournalFollower::finish(StepShape& shape, const LaneRecord& record, std::in
     // The earlier process may have run any part of the program's turn.
     if (++std::get<Following>(shape.state).last_turn < program::Trial::kStepsPerTurn) return;
     report_trial(context_, record.key, number + 1);
-    shape.incumbent.reset();  // the search finds it in the cache, and its trial begins anew
+    shape.incumbent.reset();  // the search finds it in the cache, and its trial starts again
   }
   end(shape);
 }

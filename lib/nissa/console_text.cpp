@@ -61,7 +61,7 @@ std::string subject_of(leyline::Attributes& attributes) {
   return out + ": " + from + " -> " + to;
 }
 
-// In the telemetry table's order, a reason last; what is empty says nothing.
+// In the telemetry table's order, a reason last; empty ones are left out.
 std::string other_attributes(std::string_view event, const leyline::Attributes& attributes) {
   const auto row = leyline::find_event(event);
   const auto labels = row < leyline::kTelemetryTable.size() ? leyline::kTelemetryTable[row].labels : std::string_view();

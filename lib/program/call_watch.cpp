@@ -21,7 +21,7 @@ c10::DispatchKeySet below(c10::DispatchKeySet keys) {
 }
 
 void hear(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
-  // Made of other operators, and of those alone: they are what is heard. It may or may not return a view; they know.
+  // Made of other operators, and of those alone: those are observed. It may or may not return a view; they know.
   if (op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) {
     op.redispatchBoxed(below(keys), stack);
     return;

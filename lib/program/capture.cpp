@@ -23,7 +23,7 @@ void wait_if_possible(const device::CudaTable& cuda, c10::Device device) {
   try {
     cuda.synchronize(device.index());
   } catch (const std::exception&) {
-    // A card that failed is not waited for; what it did is reported where it was asked for.
+    // A GPU that failed is not waited for; what it did is reported where it was asked for.
   }
 }
 
@@ -57,10 +57,10 @@ Capture::Capture(c10::Device device, const std::function<void()>& step, int warm
   }
 }
 
-// While a graph is captured torch's allocator gives no cached memory back to the card (CUDACachingAllocator.cpp,
+// While a graph is captured torch's allocator gives no cached memory back to the GPU (CUDACachingAllocator.cpp,
 // captures_underway), and the graph's pool has no use of it: eager steps and the warm-up cached theirs for themselves.
 // torch.cuda.graph empties the cache before each capture. Here that is done only where memory ran out: a network that
-// grows is captured often, and after each time the steps would allocate from the driver anew.
+// grows is captured often, and after each time the steps would allocate from the driver again.
 void Capture::record_within_memory(const std::function<void()>& step, GraphPools& pools) {
   try {
     return record(step, pools);

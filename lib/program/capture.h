@@ -1,11 +1,11 @@
 #pragma once
-// A step as a CUDA graph: what a function queues on the card, recorded once and replayed as one launch. Training
+// A step as a CUDA graph: what a function queues on the GPU, recorded once and replayed as one launch. Training
 // thread.
 //
 // The function computes on memory that stays where it is: the state, and the buffers that the caller copies each batch
-// into. What it allocates while it is captured lies in memory of its own, which all captures of a card share: they are
+// into. What it allocates while it is captured lies in memory of its own, which all captures of a GPU share: they are
 // replayed one after another on one stream, and nothing in there is needed after a replay. Random numbers differ from
-// replay to replay as they differ from step to step, and go on where the card's generator stands.
+// replay to replay as they differ from step to step, and go on where the GPU's generator stands.
 
 #include <c10/core/Device.h>
 #include <c10/core/Stream.h>
@@ -40,11 +40,11 @@ class Capture {
  public:
   // Runs `step` warm_ups times on the stream on which it is then captured, so that libraries are set up and kernels
   // chosen; a capture itself computes nothing. A capture that runs out of memory is tried once more with what torch's
-  // allocator had cached. Waits for the card. Throws CaptureFailure; the card's streams and memory are then as before,
+  // allocator had cached. Waits for the GPU. Throws CaptureFailure; the GPU's streams and memory are then as before,
   // and nothing that `step` queued is still to run. step: queues on the current stream, from the calling thread alone.
   Capture(c10::Device device, const std::function<void()>& step, int warm_ups,
           const CaptureBackend& backend = capture_backend());
-  ~Capture();  // waits for the card
+  ~Capture();  // waits for the GPU
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;
 

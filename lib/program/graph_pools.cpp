@@ -10,7 +10,7 @@ GraphPools::Lease GraphPools::lease(int index) {
     try {
       cuda.graph_pool_free(index, *pool);
     } catch (const std::exception&) {
-      // A card that failed has no memory to give back; what it did is reported where it was asked for.
+      // A GPU that failed has no memory to give back; what it did is reported where it was asked for.
     }
     delete pool;
   };

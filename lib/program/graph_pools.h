@@ -1,5 +1,5 @@
 #pragma once
-// Memory that the captures of a card share. Training thread.
+// Memory that the captures of a GPU share. Training thread.
 
 #include <map>
 #include <memory>
@@ -21,7 +21,7 @@ class GraphPools {
 
  private:
   const device::CudaTable& cuda_;
-  std::map<int, std::weak_ptr<const device::GraphPool>> pools_;  // by card
+  std::map<int, std::weak_ptr<const device::GraphPool>> pools_;  // by GPU
 };
 
 }  // namespace esper::program

@@ -135,7 +135,7 @@ Argument to_argument(const c10::IValue& value, const NameTensor& name_tensor) {
     return std::vector<bool>(list.begin(), list.end());
   }
   if (value.isString()) return value.toStringRef();
-  // Without the index: a program is for every card of its type, and runs on its thread's current one.
+  // Without the index: a program is for every GPU of its type, and runs on its thread's current one.
   if (value.isDevice()) return DeviceArgument{c10::DeviceTypeName(value.toDevice().type(), /*lower_case=*/true)};
   if (value.isList()) return list_argument(value, name_tensor);
   ESPER_CHECK(false, "a program holds no " + value.tagKind());

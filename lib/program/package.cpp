@@ -28,7 +28,7 @@ constexpr std::size_t kLargestPackage = std::size_t{4} << 30;
 
 // Torch's own loader of packages unpacks into a folder that a killed process leaves behind: so it is done here. What a
 // library needs besides itself it finds by its own path (X.so: X.json, the operators that have no C interface) or in
-// the folder that it is told (kernels of a card).
+// the folder that it is given (kernels of a GPU).
 struct Unpacked {
   std::string library;  // path
   nlohmann::json facts;
@@ -93,7 +93,7 @@ auto with_cause(const std::string& what, const Call& call) -> decltype(call()) {
   }
 }
 
-// The dynamic linker's words say whether the machine lacks what the library needs: another library, or the right to
+// The dynamic linker's message shows whether the machine lacks what the library needs: another library, or the right to
 // execute files of the temporary folder. The package may then be good.
 [[noreturn]] void refuse(const c10::Error& error, const std::string& path) {
   const std::string problem = kNoLoad + error.what_without_backtrace();
@@ -109,7 +109,7 @@ auto with_cause(const std::string& what, const Call& call) -> decltype(call()) {
   throw base::Error(base::ExitCode::kResources, problem);
 }
 
-// One thread: one run at a time needs no lock around each, and on a card no events between runs, which a captured run
+// One thread: one run at a time needs no lock around each, and on a GPU no events between runs, which a captured run
 // could not ask. Without a stream handle the CUDA runner takes the current stream
 // (AOTIModelContainerRunnerCuda::run_impl).
 std::unique_ptr<torch::inductor::AOTIModelContainerRunner> load(const std::string& library, const std::string& folder,

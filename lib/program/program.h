@@ -33,7 +33,7 @@ struct TensorListArgument {
   bool operator==(const TensorListArgument&) const = default;
 };
 struct DeviceArgument {
-  std::string name;  // of the type alone: "cuda" is the current card of the thread that runs the program
+  std::string name;  // of the type alone: "cuda" is the current GPU of the thread that runs the program
   bool operator==(const DeviceArgument&) const = default;
 };
 using Argument =

@@ -48,7 +48,7 @@ json parse_members(const base::RawObject& object, std::initializer_list<std::str
   return parsed;
 }
 
-// When the process ended. The rest of the ledger is not wanted here.
+// When the process ended. The rest of the ledger is not needed here.
 std::string end_of_ledger(const base::RawObject& summary) {
   const auto ledger = base::raw_object(base::raw_value(summary, "ledger"));
   return ledger ? text_at(parse_members(*ledger, {"until"}), "until") : "";

@@ -122,7 +122,7 @@ std::optional<ReportedEpoch> epoch_in(std::string_view line) {
 // What sinks lost is reported by a packet of its own, which may follow the run's last one.
 bool is_of_sinks(std::string_view line) { return line.find(R"("source_subsystem":"nissa")") != std::string_view::npos; }
 
-// Adds what one file's end shows. True where nothing more is wanted.
+// Adds what one file's end shows. True where nothing more is needed.
 bool take_lines(LinesBackwards lines, EndDetail detail, TelemetryEnd& found) {
   for (std::string_view line = lines.next(); !line.empty(); line = lines.next()) {
     if (found.timestamp.empty()) {

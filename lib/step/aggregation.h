@@ -53,7 +53,7 @@ class Aggregation {
   std::int64_t microbatch_ = -1;                // that the last part is of
   bool is_first_part_ = true;                   // of it
   std::optional<MicrobatchSurgery> surgery_{};  // where it acts
-  std::optional<SlotIsolation> isolation_{};    // where seeds grow whose figures are wanted
+  std::optional<SlotIsolation> isolation_{};    // where seeds grow whose figures are measured
 };
 
 }  // namespace esper::step

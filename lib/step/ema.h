@@ -14,7 +14,7 @@ namespace esper::step {
 // bit. Call it without gradient recording.
 void update_averages(GroupState& group, const StepSettings& settings);
 
-// The averages begin anew at the parameters' values.
+// Resets the averages to the parameters' values.
 void restart_averages(StepState& state);
 
 // While it lives the parameters hold their averages; then they get back the very bits they had. The tensors stay the

@@ -10,7 +10,7 @@
 
 namespace esper::step {
 
-// What the network says and what was to be said, as the loss takes them: logits [N, C] float32 with targets [N] int64,
+// Outputs and targets, as the loss takes them: logits [N, C] float32 with targets [N] int64,
 // or outputs [N, K] float32 with targets [N, K] float32.
 struct Prediction {
   torch::Tensor logits, targets;

@@ -26,7 +26,7 @@ class MicrobatchSurgery {
 
   // Whether it attributes by the gradients at the slots' outputs.
   bool wants_outputs() const { return settings_.config.attribution == config::Attribution::kApprox; }
-  // The next microbatch or part. output_gradients: where they are wanted, one for each tap.
+  // The next microbatch or part. output_gradients: where they are needed, one for each tap.
   void take_in(const kasmina::SlotTaps& taps, std::span<const torch::Tensor> output_gradients,
                const Microbatch& microbatch);
   // Where a microbatch's flat gradient belongs: [elements of all parameters] float32.

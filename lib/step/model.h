@@ -35,7 +35,7 @@ TrainingForward training_forward(const kasmina::Network& network);
 StructureChange follow_structure(Model& model);
 
 // A seed whose training gate is closed keeps its parameters: neither momentum nor weight decay moves them. Where the
-// gate opens its optimizer starts anew: moments and step count at zero, or with the moments of what it is a copy of.
+// gate opens its optimizer state is reset: moments and step count at zero, or with the moments of what it is a copy of.
 // Where growth.seed_schedule is set, the scales are written again before each step (step/seed_rates.h).
 void follow_training_gates(Model& model);
 

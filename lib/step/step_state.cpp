@@ -133,7 +133,8 @@ LossScale scale_of_shadow(const StepState& state, const std::string& id) {
 }
 
 // Adam's bias correction counts a group's steps: what joins a group late, as parameters that were frozen do, would go
-// up to 7 times lr with the others' count. So the group's optimizer begins anew, as a new torch.optim would.
+// up to 7 times lr with the others' count. So the group's optimizer state is reset, as with a new torch.optim
+// optimizer.
 void restart_where_joined(const std::vector<GroupState>& before, const KeptParameters& kept,
                           std::vector<GroupState>& built, StructureChange& change) {
   for (GroupState& group : built) {

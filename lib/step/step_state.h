@@ -122,7 +122,7 @@ struct StructureChange {
 // tensors stay the same objects with the same bits, but earlier views of them do not follow. What
 // stays keeps its place in memory, its moments and its average, as the same tensor objects while its group has the same
 // parameters, else as the same bits; a group that stays keeps its step count and learning-rate scale, but with adamw
-// its optimizer begins anew where parameters join it that no group had. New moments and step counts start at zero,
+// its optimizer state is reset where parameters join it that no group had. New moments and step counts start at zero,
 // those of copies as copied_moments.h says, averages at the parameter's value. Call it at the start and after every
 // change of structure. Parameters belong to one StepState at a time: the last one that took them.
 StructureChange sync_groups(StepState& state, const StepSettings& settings,

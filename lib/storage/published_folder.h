@@ -15,7 +15,7 @@ namespace esper::storage {
 // folder's (EMFILE, ENOMEM and the like).
 base::Expected<Manifest, ReadFailure> verify_folder(base::FileSystem& file_system, const std::string& folder);
 
-// Whether an error speaks of one file or folder that cannot be read, rather than of this process (EMFILE, ENOMEM).
+// Whether an error means that one file or folder cannot be read, rather than a limit of this process (EMFILE, ENOMEM).
 bool is_of_the_file(const base::IoError& error);
 
 // Renames the folder (or file) to `<path><ending>`, or the first of `<path><ending>-2`, ... that is not taken, durably.

@@ -26,7 +26,7 @@ struct Prospect {
 //         a + c / epoch, c from its change over the window, so that those would gain c (1 / E - 1 / (E + r L)).
 //   gain  the best of the upper ends of what the run's fossils of this blueprint are worth in loss, where a control
 //         measured it, else of their contribution in points. A gain below that of the time cannot pay. Without an
-//         earlier seed, or an improvement that is shown, nothing speaks against it.
+//         earlier seed, or an improvement that is shown, there is no objection.
 base::Expected<std::string> forecast(const Prospect& prospect, const Horizon& horizon);
 
 }  // namespace esper::tamiyo

@@ -1,6 +1,6 @@
 #pragma once
-// The rule-based policy (after reference 3.6). When the host is stable, its accuracy is on a plateau, and nothing
-// speaks against growing now (growth_guards.h), it grows one seed, takes it stage by stage as far as its measurements
+// The rule-based policy (after reference 3.6). When the host is stable, its accuracy is on a plateau, and no
+// guard prevents growing now (growth_guards.h), it grows one seed, takes it stage by stage as far as its measurements
 // allow, and prunes what does not help. Plateau and stability are those of means over a window of epochs, and count
 // only improvements that are shown over the validation samples, where these were measured. What is begun has a forecast
 // (growth_forecast.h).

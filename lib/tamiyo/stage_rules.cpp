@@ -70,7 +70,7 @@ std::optional<double> finite(std::optional<double> figure) {
   return figure && std::isfinite(*figure) ? figure : std::nullopt;
 }
 
-// What a heard seed costs, in accuracy points, if that is shown.
+// What a seed with alpha above 0 costs, in accuracy points, if that is shown.
 std::optional<double> shown_drop(const SeedState& seed, Changes changes) {
   const auto& figures = seed.figures;
   const bool is_heard = seed.stage >= Stage::kBlending || seed.figures.alpha > 0;

@@ -37,7 +37,7 @@ class EpochTrainer {
     step_.record_epoch_end(metrics, trained);
   }
 
-  // Call after the run was rolled back because of failure(). After a lack of memory the run is composed anew.
+  // Call after the run was rolled back because of failure(). After running out of memory the run is built again.
   void rolled_back();
   // Call after the network may have changed.
   void take_structure() { runner_.structure_changes().take_structure(run_.progress.step); }

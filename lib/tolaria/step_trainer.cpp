@@ -20,7 +20,7 @@ namespace {
 
 constexpr auto kSlowStepDrill = std::chrono::seconds(2);
 
-// On a card a step is only queued when it returns.
+// On a GPU a step is only queued when it returns.
 void wait_for_step(const torch::Device& device) {
   if (device.is_cuda()) device::cuda().synchronize(device.index());
 }

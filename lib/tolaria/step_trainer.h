@@ -36,7 +36,7 @@ class StepTrainer {
     std::optional<TrainingFailure> failure = {};
     bool is_stopped = false;  // by a signal, before the step
   };
-  // The step at the run's cursor. On a card it is only queued; waits where too many are.
+  // The step at the run's cursor. On a GPU it is only queued; waits where too many are.
   Result train(const std::vector<step::Microbatch>& microbatches);
   // Instead, if it is not trained.
   void pass_over(const std::vector<step::Microbatch>& microbatches) { recorder_.pass_over(microbatches); }

@@ -1,5 +1,5 @@
 #pragma once
-// For tests that need a card: those of label gpu.
+// For tests that need a GPU: those of label gpu.
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -9,14 +9,14 @@
 
 namespace esper::test {
 
-// The first card. Skips the test, visibly, on a machine without any; a card that cannot be used fails it.
+// The first GPU. Skips the test, visibly, on a machine without any; a GPU that cannot be used fails it.
 inline c10::Device gpu_or_skip() {
   if (!base::gpu_present()) SKIP("this machine has no NVIDIA GPU: nothing was tested on one");
   static const auto device = device::select_device("cuda").device;
   return device;
 }
 
-// While it lives, a wait of the host for the card throws.
+// While it lives, a wait of the host for the GPU throws.
 class NoHostWaits {
  public:
   NoHostWaits() { device::cuda().set_host_waits(device::HostWaits::kRefused); }

@@ -1,5 +1,5 @@
 #pragma once
-// The files of the reference's drills, under its names: what each run's telemetry said, with distributions.
+// The files of the reference's drills, under its names: what each run's telemetry reported, with distributions.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -73,7 +73,7 @@ void add_peers(const Workload& workload, const Scratch& scratch, const std::stri
   std::ranges::move(peers.contenders, std::back_inserter(contenders));
 }
 
-// A row that fell out on the way is told as refused.
+// A row that dropped out during the measurement is reported as refused.
 void drop_failed(Measurement& out) {
   for (const Row& row : out.rows) {
     if (row.failure.empty()) continue;

@@ -49,7 +49,7 @@ struct MeasurePlan {
   std::string peer_model = {};  // as Comparison::peer_model
   bool times = true;            // false: counts only
   Plan turns;
-  std::function<void(const std::string&)> phase;  // told what is being done; may be empty
+  std::function<void(const std::string&)> phase;  // receives what is being done; may be empty
 };
 
 // Checks each row's answer before it is timed; one that trains something else is refused with how far off it is.

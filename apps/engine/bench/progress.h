@@ -9,7 +9,7 @@ namespace esper::engine::bench {
 void show_phase(const std::string& text);
 // After each round.
 void show_rounds(int done, int total);
-// Before anything else is said: takes the terminal's line away. Any thread.
+// Call before other output: clears the terminal's line. Any thread.
 void end_progress();
 
 }  // namespace esper::engine::bench

@@ -23,7 +23,7 @@ class JsonProcess {
   JsonProcess(const JsonProcess&) = delete;
   JsonProcess& operator=(const JsonProcess&) = delete;
 
-  // Throws std::runtime_error that says in words what went wrong (no answer in time, ended, no JSON) with the last
+  // Throws std::runtime_error with the reason (no answer in time, ended, no JSON) with the last
   // line of its log; the process is killed then, and every later question fails alike.
   nlohmann::json ask(const nlohmann::json& question, std::chrono::milliseconds deadline);
 

@@ -74,7 +74,7 @@ struct Result {
   torch::Tensor tensor;
 };
 
-// What a run looks at after a step, in this order.
+// What a run checks after a step, in this order.
 std::vector<Result> results_of(const TrainingSetup& setup) {
   const step::StepState& state = setup.model->state;
   std::vector<Result> results = {{"the loss", state.figures.figure[step::kLoss]},

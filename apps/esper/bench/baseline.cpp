@@ -84,7 +84,7 @@ ordered_json summary_of(const fs::path& path) {
           {"floor", report["noise"].at("floor")}};
 }
 
-// The damaged ones are told after the others, and in the exit status.
+// The damaged ones are reported after the others, and in the exit status.
 int list(const std::string& folder, bool json) {
   ordered_json all = ordered_json::array(), damaged = ordered_json::array();
   for (const fs::path& path : files_in(folder)) {

@@ -24,7 +24,7 @@ struct BenchOptions {
   bool json = false;
 };
 
-inline constexpr int kFewestRounds = 3, kFewestKeptRounds = 15;  // the latter where a verdict hangs on them
+inline constexpr int kFewestRounds = 3, kFewestKeptRounds = 15;  // the latter for a verdict
 
 // --config, --scenario, --set, --threads, --epochs, --lanes, --rounds, --cache-dir, --json.
 void add_workload_options(CLI::App& command, BenchOptions& options, int fewest_rounds = kFewestRounds);

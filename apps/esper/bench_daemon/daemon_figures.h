@@ -1,5 +1,5 @@
 #pragma once
-// What a measurement of the daemon found, and how it is told. Pure functions.
+// What a measurement of the daemon found, as text and JSON. Pure functions.
 
 #include <nlohmann/json.hpp>
 #include <optional>

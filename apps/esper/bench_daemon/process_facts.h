@@ -1,5 +1,5 @@
 #pragma once
-// What the kernel tells of a process. Any thread.
+// What the kernel reports about a process. Any thread.
 
 #include <sys/types.h>
 

@@ -52,7 +52,7 @@ ReadyPipe ready_pipe() {
   return {base::Descriptor(ends[0]), base::Descriptor(ends[1])};
 }
 
-// Whether the daemon said that it listens, before it ended and before the time was over.
+// Whether the daemon reported that it listens, before it ended and before the time was over.
 bool is_ready(int pipe) {
   pollfd waiting{pipe, POLLIN, 0};
   if (::poll(&waiting, 1, kStartTimeMs) != 1) return false;

@@ -87,7 +87,7 @@ void draw(const json& answer) {
   base::write_output(frame + "\x1b[J");
 }
 
-// All changes that came in a short time; false: none came, but the times of running jobs may be shown anew.
+// All changes that came in a short time; false: none came, but the times of running jobs may be shown again.
 bool wait_for_change(JobEvents& events, const json& jobs) {
   const bool runs = std::ranges::any_of(jobs, [](const json& job) { return is_active(state_of(job)); });
   pollfd waiting{events.descriptor(), POLLIN, 0};

@@ -47,8 +47,8 @@ class LineChannel {
   std::size_t searched_ = 0;  // how much of it has no line end
 };
 
-// Kills the process group that the child `leader` of this process leads, and waits for the leader. How it ended, in
-// words: "signal 9", "exit status 1"; "unknown" if it is still there after `timeout` (it hangs in the kernel).
+// Kills the process group that the child `leader` of this process leads, and waits for the leader. How it ended:
+// "signal 9", "exit status 1"; "unknown" if it is still there after `timeout` (it hangs in the kernel).
 std::string end_group(pid_t leader, Duration timeout);
 
 }  // namespace esper::base

@@ -1,5 +1,5 @@
 #pragma once
-// The keys that a run file may have, and what is said about others.
+// The keys that a run file may have, and the messages about others.
 
 #include <string>
 #include <string_view>

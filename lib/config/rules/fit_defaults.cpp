@@ -90,7 +90,7 @@ void fit_transformer(HostConfig& host, const IsGiven& is_given) {
 }
 
 // A seed that is no part of the network yet must not steer it. One that is part of it from its first step on changes
-// nothing at birth and then learns what the network needs: it may come early, needs no trial before it is heard, and
+// nothing at birth and then learns what the network needs: it may come early, needs no trial before it takes part, and
 // is soon a part like any other (docs/decisions/0020).
 void fit_growth(RunConfig& config, const IsGiven& is_given) {
   GrowthConfig& growth = config.growth;

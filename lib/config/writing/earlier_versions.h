@@ -14,8 +14,8 @@ void apply_earlier_behaviour(RunConfig& config, const std::function<bool(std::st
 
 // Removes fields of the resolved JSON that say what earlier versions did, so that its hash is that of then.
 void erase_earlier_behaviour(nlohmann::ordered_json& json);
-// The other way round: adds the fields that are no more, where the JSON has their section, with what they said where
-// nobody had set them.
+// The other way round: adds the fields that are no more, where the JSON has their section, with the values they had
+// where nobody had set them.
 void add_removed_fields(nlohmann::ordered_json& json);
 
 }  // namespace esper::config

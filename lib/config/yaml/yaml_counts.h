@@ -1,5 +1,5 @@
 #pragma once
-// What has been read of a document, held against YamlLimits while it is read and not only afterwards. One thread.
+// Counts of a document, checked against YamlLimits while it is read and not only afterwards. One thread.
 
 #include <cstddef>
 #include <string>

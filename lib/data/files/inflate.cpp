@@ -22,7 +22,7 @@ class InflateStream {
   InflateStream(const InflateStream&) = delete;
   InflateStream& operator=(const InflateStream&) = delete;
 
-  // Unfolds into `room` and returns zlib's status; `written` tells how much came.
+  // Decompresses into `room` and returns zlib's status; `written` is the number of bytes.
   int step(std::span<std::uint8_t> room, std::size_t& written) {
     constexpr std::size_t kMost = 1u << 30;  // zlib counts in 32 bits
     const auto in = std::min(packed_.size() - used_, kMost), out = std::min(room.size(), kMost);

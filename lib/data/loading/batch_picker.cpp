@@ -50,7 +50,7 @@ BatchPicker::BatchPicker(const ResidentSamples& samples, By by, std::int64_t siz
   if (device.is_cpu()) host_ = chosen_;
 }
 
-// Page-locked memory of a card comes from torch's allocator, which gives it to nobody else before the copy is done.
+// Page-locked memory of a GPU comes from torch's allocator, which gives it to nobody else before the copy is done.
 BatchPicker::Choice BatchPicker::begin(device::PinnedMemory& pinned) {
   if (!chosen_.is_cpu()) host_ = pinned.empty(chosen_.sizes(), torch::kInt64);
   const std::span all(host_.data_ptr<std::int64_t>(), static_cast<std::size_t>(host_.numel()));

@@ -35,11 +35,11 @@ class Loader {
   // The next batch; nothing at the end of an epoch, once, and then the next epoch begins. Nothing, and place() stays,
   // where a signal asks for a stop (base::Interrupt) while the batch is waited for, once it was after_signal ago.
   // Rethrows what went wrong while the batch was prepared, and again at each call until a seek. Throws Error{kData}
-  // when the deadline passes; the batch can still be asked for. A resident batch on a card is queued on the current
+  // when the deadline passes; the batch can still be asked for. A resident batch on a GPU is queued on the current
   // stream.
   std::optional<Batch> next(std::chrono::nanoseconds after_signal = {});
 
-  // Why what is copied to a card lies in pageable memory, though page-locked memory was asked for; empty: it does not.
+  // Why what is copied to a GPU lies in pageable memory, though page-locked memory was asked for; empty: it does not.
   std::string pinned_refusal() const;
 
  private:

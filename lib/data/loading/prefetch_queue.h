@@ -60,7 +60,7 @@ class PrefetchQueue {
     const std::int64_t count = claimed_++;
     return {generation_, count, first_ + count};
   }
-  // False where it was started anew or stopped since the claim: then the item is wanted no more.
+  // False where it was restarted or stopped since the claim: then the item is no longer needed.
   bool put(const Claim& claim, Made&& made) {
     if (claim.generation != generation_) return false;
     slots_[slot_of(claim.count)] = std::move(made);
@@ -84,7 +84,7 @@ class PrefetchQueue {
 
   std::vector<Made> slots_;
   bool is_running_ = false;
-  std::uint64_t generation_ = 0;  // of the claims that are still wanted
+  std::uint64_t generation_ = 0;  // of the claims that are still needed
   std::int64_t first_ = 0, end_ = 0;
   std::int64_t claimed_ = 0, given_ = 0;  // since the last start
 };

@@ -40,7 +40,7 @@ bool fits(const SourceFacts& facts);
 // the forward; else resident. Alone, since this forward, which its launches bind, can take longer than a whole step in
 // a graph: copies that it hides might bind the run. Beside the forward, since threads need the processor, too.
 // `measure` is asked only where the set fits and the run is long enough to repay it, for the second figures only where
-// the first speak for threads, and gives nothing where it had to stop.
+// the first favour threads, and gives nothing where it had to stop.
 using MeasureSources = std::function<std::optional<SourceTimes>(Beside beside)>;
 SourceChoice choose_source(const SourceFacts& facts, const MeasureSources& measure);
 

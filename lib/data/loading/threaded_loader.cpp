@@ -120,7 +120,7 @@ void ThreadedLoader::end_epoch() {
 // Nothing where a signal asks for a stop meanwhile, and did so after_signal ago.
 std::optional<Batch> ThreadedLoader::take_from_workers(std::chrono::nanoseconds after_signal) {
   if (!prefetch_.is_running()) start_producing();
-  // What a process does wrong is said by the thread that asks it, within the same time.
+  // What a process does wrong is reported by the thread that asks it, within the same time.
   const auto grace = dataset_.process ? std::chrono::seconds(1) : std::chrono::seconds(0);
   const auto is_to_stop = [&] { return base::Interrupt::requested_for(after_signal); };
   auto batch = prefetch_.take(config_.deadline + grace, is_to_stop);

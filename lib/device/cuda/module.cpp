@@ -117,7 +117,7 @@ void graph_pool_free(int index, GraphPool pool) {
   c10::cuda::CUDACachingAllocator::emptyCache({pool.first, pool.second});
 }
 
-// CUDAGraph notes the current stream when it is made, so it is made on the right card.
+// CUDAGraph records the current stream when it is made, so it is made on the right GPU.
 CudaGraph* graph_create(int index, GraphPool pool) {
   const c10::cuda::CUDAGuard guard(checked(index));
   return new CudaGraph{c10::cuda::getCurrentCUDAStream(), {pool.first, pool.second}, {}};

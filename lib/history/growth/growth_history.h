@@ -45,7 +45,7 @@ class GrowthHistory {
   struct State {
     leyline::Topology topology;
     bool starts_known = false;    // a record had the whole topology; else only slots with an event are known
-    std::string doubt;            // why the topology may not be the run's here; empty: nothing speaks against it
+    std::string doubt;            // why the topology may not be the run's here; empty: there is no doubt
     std::vector<GrowthGap> gaps;  // so far
   };
   // Rebuilds record by record up to `until` (all of them without one), and shows the state after each.

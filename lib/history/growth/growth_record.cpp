@@ -122,7 +122,7 @@ class PlainObject {
     std::string_view key, value;
     bool is_text = false;
   };
-  // False at the end, and where the text is not of that form; then ended() tells which.
+  // False at the end, and where the text is not of that form; then ended() says which.
   bool next(Member& member) {
     if (!skip(first_ ? '{' : ',')) return false;
     first_ = false;

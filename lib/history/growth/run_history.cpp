@@ -22,7 +22,7 @@ using base::joined;
 using base::PathKind;
 using storage::JournalTail;
 
-// Of the gaps in one journal so many are told one by one.
+// So many gaps of one journal are listed one by one.
 constexpr std::size_t kGapsReported = 5;
 constexpr std::size_t kCheckpointsCompared = 4;
 

@@ -16,7 +16,7 @@ class RecordedProcesses {
   void begin();
   // The newest process ended the run: nothing of it is missing after that.
   void finish_run() { is_run_finished_ = true; }
-  // The newest process went back to a checkpoint: the run was composed anew in it, which had begun as another one.
+  // The newest process went back to a checkpoint: the run was built again in it, which had begun as another one.
   void restore_checkpoint();
   // The newest process ended this epoch.
   void end_epoch(const std::string& epoch);

@@ -36,7 +36,7 @@ using Account = RecordedProcesses::Account;
 
 double sum(const Times& times) { return std::accumulate(times.begin(), times.end(), 0.0); }
 
-// The metrics that Packets looks at.
+// The metrics that Packets reads.
 bool is_ledger_metric(std::string_view metric) {
   return metric == "tolaria.ledger.ms"_metric.name() || metric == "tolaria.step.p50_us"_metric.name() ||
          metric == "tolaria.step.p95_us"_metric.name() || metric == "tolaria.timeout.tamiyo_total"_metric.name() ||

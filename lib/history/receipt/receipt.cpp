@@ -95,7 +95,7 @@ struct Measured {
   MeasuredValue contribution, shapley;
 };
 
-// By epoch. A fossil is measured no more: what is told of it later compares with the day it was admitted.
+// By epoch. A fossil is measured no more: later reports about it compare with the time it was admitted.
 std::map<std::uint32_t, Measured> measurements(const Receipt& receipt, const SeedTelemetry& telemetry) {
   std::map<std::uint32_t, Measured> by_epoch;
   for (const auto& record : receipt.timeline) {  // the gate's figures are the same ones, where telemetry was off
@@ -186,7 +186,7 @@ struct Part {
   std::string name;  // in front of its gaps; of the run itself none
 };
 
-// Where nothing was trained, or the seed's life was over, nothing that a file tells is missed.
+// Where nothing was trained, or the seed's life was over, no file is missing.
 SeedTelemetry read_part(const Part& part, Receipt& receipt) {
   std::vector<std::string> gaps;
   auto telemetry = read_seed_telemetry(part.run, receipt.seed_id, gaps);

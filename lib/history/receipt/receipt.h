@@ -54,7 +54,7 @@ struct MeasuredEpoch {
   std::optional<double> accuracy_points;  // validation accuracy of the running network
 };
 
-// What the seed earned by the reward that a policy is taught with. The formula is not this room's:
+// What the seed earned by the reward that a policy is trained with. The formula is not this room's:
 // simic/seed_reward.h works it out from the receipt.
 struct SeedReward {
   struct Epoch {

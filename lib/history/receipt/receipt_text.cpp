@@ -140,7 +140,7 @@ std::string line_of(const GrowthRecord& record) {
     return event.code + (event.passed.value_or(false) ? " passed: " : " not passed: ") + event.reason;
   if (record.what == "command_rejected") return "rejected (" + event.code + "): " + event.reason;
   if (record.what == "stage") {
-    // A gate has said why already.
+    // A gate's reason is printed already.
     const bool gated = !event.command_id.empty() && event.from != event.to && leyline::has_module(event.to);
     return (event.from == event.to ? std::string(base::name_of(event.from)) : move) +
            (gated ? "" : ": " + event.reason);

@@ -152,7 +152,7 @@ std::size_t forks_after(const Lineage& lineage, std::size_t index) {
   return 0;
 }
 
-// The runs up to the one that tells of it first.
+// The runs up to the one that records it first.
 void take_ancestors(Receipt& receipt, const Lineage& lineage, std::size_t forks) {
   using Origin = Receipt::Origin;
   const auto first = lineage.ancestors.begin();

@@ -165,7 +165,7 @@ NameStatus status_of(const std::string& where, const json& row) {
   fail(where, "its \"status\" must be one of: reported, planned: WHERE, does not apply: WHY");
 }
 
-// A row of a names file: {"name", "kind", "unit" where it is told, "labels", "status" where it is told}.
+// A row of a names file: {"name", "kind", "unit" if known, "labels", "status" if known}.
 void take_row(const std::string& where, const json& row, TelemetryNames& out) {
   const std::string* name = word_at(row, "name");
   const std::string* kind = name != nullptr ? word_at(row, "kind") : nullptr;

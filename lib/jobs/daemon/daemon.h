@@ -20,7 +20,7 @@ struct DaemonOptions {
 // Where the daemon of a state folder listens.
 std::string socket_of(const std::string& state_dir);
 
-// Until it is told to stop, by a client, SIGTERM or SIGINT; jobs that run go on then. Throws base::Error: another
+// Until a client, SIGTERM or SIGINT stops it; running jobs go on then. Throws base::Error: another
 // daemon has the folder (kTryAgain), the database cannot be used (kCheckpoint).
 void run_daemon(DaemonOptions options);
 

@@ -39,7 +39,7 @@ class Statement {
   Statement& bind_unless_empty(std::string_view value);
   // True: there is a row to read.
   bool step();
-  // To the end; for statements without rows. Then parameters can be bound anew, from the first.
+  // To the end; for statements without rows. Then parameters can be bound again, from the first.
   void run();
   // Of the row; columns count from 0.
   std::int64_t integer(int column) const;

@@ -143,7 +143,7 @@ std::optional<AttemptEnd> Attempts::adopt(const Job& job) {
   const JobFolder folder = folder_of(job.id);
   storage::ensure_folder(storage::real_file_system(), folder.path);
   auto alive = open_alive(folder, O_RDONLY | O_NONBLOCK);
-  // After the FIFO was opened: of those that ended before, it tells nothing.
+  // After the FIFO was opened: it does not report those that ended before.
   auto watch = std::make_unique<Watch>(loop_, job, std::move(alive));
   if (try_lock(folder).is_open()) return end_of(*watch);
   await(std::move(watch));
@@ -205,8 +205,8 @@ void Attempts::await_stop(Watch& watch, base::Duration time) {
       });
 }
 
-// False: which process its shim is cannot be known yet. The shim tells the trainer; where the shim has ended, the
-// kernel has told it.
+// False: which process its shim is cannot be known yet. The shim signals the trainer; where the shim has ended, the
+// kernel has signalled it.
 bool Attempts::request_stop(Watch& watch) const {
   if (!watch.shim) {
     const auto processes = read_process(folder_of(watch.job.id), watch.job.attempts);

@@ -17,7 +17,7 @@
 namespace esper::jobs {
 namespace {
 
-constexpr std::int64_t kMemoryShare = 16;  // one part of so many is kept back where nothing else is said
+constexpr std::int64_t kMemoryShare = 16;  // the machine's memory divided by this is kept free by default
 
 std::int64_t resident_of(const Job& job, const JobFolder& folder) {
   const auto processes = read_process(folder, job.attempts);

@@ -40,7 +40,7 @@ struct Placement {
   std::vector<JobId> yields{};  // running ones that make room for a waiting job of a higher priority
   JobId yields_for = 0;         // that job; 0: none
   std::vector<Wait> waits{};    // of those that were looked at
-  // One of them waits for what others than our jobs have taken: no event will tell when it is free.
+  // One of them waits for what others than our jobs have taken: no event reports when it is free.
   bool look_again = false;
 };
 

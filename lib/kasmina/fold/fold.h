@@ -54,8 +54,8 @@ inline constexpr std::int64_t kMostInverted = 512;  // C
 // The moments used where folded_moments() is empty. The first moment of the weight is zero. The second is r^2
 // everywhere: r is the root of the layer's largest, over |M| / sqrt(C) where that is below 1 (and at least 1 /
 // kMostEnlarged), since G' is larger than G by that factor. In the directions that M suppresses, W's own second moment
-// is near zero, which says nothing about G', and Adam would step up to 7 lr. With r it steps at most lr * beta2^(-k/2)
-// after k steps, while no gradient of the new weight is larger than r. Never reads the device.
+// is near zero, which carries no information about G', and Adam would step up to 7 lr. With r it steps at most lr *
+// beta2^(-k/2) after k steps, while no gradient of the new weight is larger than r. Never reads the device.
 LayerMoments fresh_moments(const LayerMoments& moments, const SlotMap& map);
 
 // Fails with the reason if it cannot be: an offset needs a bias to go to, and does not reach a convolution's padding.

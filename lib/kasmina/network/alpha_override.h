@@ -1,5 +1,5 @@
 #pragma once
-// A seed heard more or less than it is, for a measurement. Training thread.
+// A seed's alpha replaced by another value, for a measurement. Training thread.
 
 #include <torch/types.h>
 

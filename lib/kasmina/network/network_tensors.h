@@ -19,7 +19,7 @@ std::int64_t num_parameters_of(const NetworkState& network);
 // Of those that the host owns and that learn, fossilised seeds included.
 std::int64_t num_learning_host_parameters(const NetworkState& network);
 
-// Fills the registry of owners anew, from the slots.
+// Rebuilds the registry of owners from the slots.
 void assign_owners(NetworkState& network);
 
 }  // namespace esper::kasmina

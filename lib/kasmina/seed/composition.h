@@ -61,7 +61,7 @@ torch::Tensor channel_gate(FeatureKind kind, const torch::Tensor& like, const to
 // The gate of CONFIDENCE (reference 2.1), of each sample, and of each token of a sequence:
 //   sigmoid(4 (top1 - top2 - 0.2)), top1 and top2 the largest two of softmax(pooled(s)) over the channels;
 //   top2 is 0 where there is one channel. Images are pooled over height and width.
-// How clearly the seed speaks decides how much it is heard. It carries no gradient: a seed is not taught to look sure.
+// The seed's confidence is its weight. It carries no gradient: a seed is not trained to look confident.
 torch::Tensor confidence_gate(FeatureKind kind, const torch::Tensor& s);
 
 }  // namespace esper::kasmina

@@ -34,7 +34,7 @@ struct LaneFailure {
     kUnavailable,  // not supported by this device or this program
     kCapture,      // the graph capture failed, which was reported
     kPackage,      // the package is damaged and does not load
-    kResources,    // memory, disk or an error of the card's; the inputs may be good
+    kResources,    // memory, disk or an error of the GPU's; the inputs may be good
   };
   Cause cause = Cause::kUnavailable;
   std::string reason;
@@ -43,7 +43,7 @@ struct LaneFailure {
 };
 using ExpectedLane = base::Expected<Lane, LaneFailure>;
 
-// Whether a compiled program is captured as a CUDA graph, on a card: that saves the launches (docs/decisions/0038).
+// Whether a compiled program is captured as a CUDA graph, on a GPU: that saves the launches (docs/decisions/0038).
 enum class CompiledPrograms { kCaptured, kAsTheyAre };
 
 // What all lanes of a run share. `capture` must outlive the request, not the lane.

@@ -1,5 +1,5 @@
 #pragma once
-// The network's forward in evaluation mode for inputs of one shape: recorded, replayed, on a card as a CUDA graph.
+// The network's forward in evaluation mode for inputs of one shape: recorded, replayed, on a GPU as a CUDA graph.
 // Training thread.
 
 #include <memory>

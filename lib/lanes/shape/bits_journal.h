@@ -44,7 +44,7 @@ class BitsJournal {
   std::int64_t restore(StepShape& shape, std::int64_t number);
 
   // The run went back to an earlier step: what was recorded of later ones holds no more, so the next step of each shape
-  // is recorded anew. Call it with StepShape::recorded reset.
+  // is recorded again. Call it with StepShape::recorded reset.
   void rolled_back();
 
   // After a step. A compiled program that is not the incumbent is on trial. progress: of a step in eager, recorded

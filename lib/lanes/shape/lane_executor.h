@@ -32,7 +32,7 @@ class LaneExecutor {
   base::Duration time(const std::function<void()>& step) const;
 
   const StepTally& tally() const { return tally_; }
-  // The counts of an epoch begin anew.
+  // Resets the counts of an epoch.
   void begin_epoch() { tally_.epoch_steps = tally_.epoch_compiled_steps = 0; }
 
  private:

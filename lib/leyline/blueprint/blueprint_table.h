@@ -58,7 +58,7 @@ struct BlueprintFacts {
   FeatureKind fits;  // the kind of feature it can be grown at
   int policy_index;
   std::string_view module;  // what it computes, x being the feature
-  // How it starts: "neutral: why" if its output equals its input at birth, else in words.
+  // How it starts: "neutral: why" if its output equals its input at birth, else a description.
   std::string_view start;
   std::string_view formula;  // of the parameter count, for the docs
   std::int64_t (*num_parameters)(const FeatureShape& shape);

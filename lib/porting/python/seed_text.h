@@ -12,7 +12,7 @@ namespace esper::porting {
 // Of a statement in a method.
 inline constexpr std::string_view kIndent = "        ";
 
-// Whether a slot's seed is part of what evaluation runs: it is heard, or its units are the host's.
+// Whether a slot's seed is part of what evaluation runs: its alpha is not 0, or its units are the host's.
 bool is_part(const kasmina::Slot& slot);
 
 // What becomes of the feature x where that seed, no widening, is part of the network.

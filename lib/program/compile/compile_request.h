@@ -16,7 +16,7 @@ namespace esper::program {
 // other rules than eager.
 struct Numerics {
   bool deterministic = false;  // no sums whose order changes from run to run (atomic additions)
-  bool tf32 = false;           // float32 products on a card may be computed in TF32
+  bool tf32 = false;           // float32 products on a GPU may be computed in TF32
 };
 
 struct CompileRequest {

@@ -26,7 +26,7 @@ struct Interrupt {
   std::function<bool()> wanted;  // takes what can be read
 };
 
-// False: the interrupt was wanted before `length` had passed.
+// False: the interrupt was requested before `length` had passed.
 bool interruptible_sleep(base::Duration length, const Interrupt& interrupt);
 
 }  // namespace esper::program

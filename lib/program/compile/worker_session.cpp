@@ -44,8 +44,8 @@ bool is_executable(const std::string& path) {
   return ::access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path);
 }
 
-// One of the cards named in CUDA_VISIBLE_DEVICES, which are all if it is empty: what it has to be for a process whose
-// only card that is.
+// One of the GPUs named in CUDA_VISIBLE_DEVICES, which are all if it is empty: what it has to be for a process whose
+// only GPU that is.
 std::string only_card(const std::string& visible, int card) {
   if (visible.empty()) return std::to_string(card);
   std::istringstream names(visible);
@@ -106,7 +106,7 @@ WorkerCommand WorkerSession::command() const {
     if (const auto value = own_environment(name); !value.empty()) variables[name] = value;
   }
   if (settings_.device == "cpu") {
-    variables["CUDA_VISIBLE_DEVICES"] = "";  // a worker that has touched a card must not fork
+    variables["CUDA_VISIBLE_DEVICES"] = "";  // a worker that has touched a GPU must not fork
   } else if (settings_.card > 0) {
     variables["CUDA_VISIBLE_DEVICES"] = only_card(variables["CUDA_VISIBLE_DEVICES"], settings_.card);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// A compile worker as the background thread speaks to it: started and greeted, given one program after another,
+// The background thread's side of a compile worker: it is started, given one program after another,
 // stopped. compile/worker/__main__.py has the other side of the protocol. One thread.
 
 #include <atomic>
@@ -29,7 +29,7 @@ struct CompilerSettings {
   int card = 0;                // for cuda: which one, as this process counts them
   Numerics numerics{};
   // Processor time of one compilation: of the worker's child and of all that it starts. What is made once on a machine,
-  // headers above all, is not counted, nor is what comes before the child could begin: for a card, to import torch.
+  // headers above all, is not counted, nor is what comes before the child could begin: for a GPU, to import torch.
   base::Duration deadline = std::chrono::seconds(120);
   // Of one compilation by the clock. Another process's is waited for as long, and start_deadline more.
   base::Duration wall_deadline = std::chrono::minutes(20);

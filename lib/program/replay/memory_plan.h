@@ -12,7 +12,7 @@ struct Piece {
   std::int64_t offset = 0;           // the answer
 };
 
-// Of every offset on the host, in bytes: a cache line, which is more than any vector register. On a card:
+// Of every offset on the host, in bytes: a cache line, which is more than any vector register. On a GPU:
 // device::kCudaAlignment.
 constexpr std::int64_t kHostAlignment = 64;
 

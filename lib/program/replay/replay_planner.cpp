@@ -107,7 +107,7 @@ bool ReplayPlanner::is_planned(Step& step, const Operation& operation) const {
   for (const Argument& result : operation.results) {
     const auto* tensor = std::get_if<TensorArgument>(&result);
     if (tensor == nullptr || tensor->id == kNoValue) return false;
-    // The arena lies where the state lies; a scalar that a step on a card keeps on the host has no place in it.
+    // The arena lies where the state lies; a scalar that a step on a GPU keeps on the host has no place in it.
     if (program_.values[static_cast<std::size_t>(tensor->id)].device != program_.values.front().device) return false;
   }
   if (operation.results.empty()) return false;

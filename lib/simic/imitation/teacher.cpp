@@ -42,7 +42,7 @@ std::optional<Decision> logged(const DecisionRecord& record) {
 std::vector<std::optional<Decision>> answers_of_teacher(const history::DecisionLog& log, const std::string& teacher,
                                                         const MakeTeacher& make) {
   std::vector<std::optional<Decision>> answers;
-  std::string state;  // of the teacher where it is asked anew
+  std::string state;  // of the teacher where it is asked again
   for (const auto& [record, process, line] : log.entries) {
     if (record.policy == teacher) {
       answers.push_back(logged(record));

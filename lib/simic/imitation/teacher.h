@@ -16,7 +16,7 @@ namespace esper::simic {
 using MakeTeacher = std::function<leyline::Controller&(std::size_t process)>;
 
 // Parallel to the log's entries; nothing where the teacher has no answer. Where it decided itself, the logged ones.
-// Else it is asked anew, and knows the run's seeds as the policy that decided; a germination of its own that the run
+// Else it is asked again, and knows the run's seeds as the policy that decided; a germination of its own that the run
 // did not carry out it forgets.
 std::vector<std::optional<leyline::Decision>> answers_of_teacher(const history::DecisionLog& log,
                                                                  const std::string& teacher, const MakeTeacher& make);

@@ -15,7 +15,7 @@ struct Layout {
 };
 // One after the other, each at a multiple of `alignment`.
 Layout layout_of(torch::TensorList shapes, std::int64_t alignment);
-// On a card 512 bytes, as torch's allocator aligns (kMinBlockSize): kernels with wide loads need 16, and cuBLASLt
+// On a GPU 512 bytes, as torch's allocator aligns (kMinBlockSize): kernels with wide loads need 16, and cuBLASLt
 // chooses by more. On the CPU one element: without gaps.
 std::int64_t alignment_on(torch::Device device);
 

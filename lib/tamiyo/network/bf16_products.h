@@ -1,13 +1,13 @@
 #pragma once
 // The folded network's large products in bf16, with sums in fp32, where there are instructions for them. On the CPU
 // (AVX-512 BF16, AMX) half as many bytes of weights are read, and oneDNN keeps them in the order in which it reads
-// them; on a card it is autocast. Any thread.
+// them; on a GPU it is autocast. Any thread.
 
 #include "tamiyo/network/folded_weights.h"
 
 namespace esper::tamiyo {
 
-// False on processors without such instructions, and on cards before compute capability 8.
+// False on processors without such instructions, and on GPUs before compute capability 8.
 bool has_bf16_products(c10::Device device);
 
 // The same weights for products in bf16; on the CPU with the layers' matrices in it, half the memory. For run_folded(),

@@ -18,7 +18,7 @@ class DenseGraph {
   DenseGraph(const FoldedWeights& weights, const Caps& caps);
 
   // Fails where a relation has an edge twice, which matrices cannot hold. graph: one that check_graph() accepts and the
-  // caps fit. On a card the copy is queued on the current stream.
+  // caps fit. On a GPU the copy is queued on the current stream.
   base::Expected<void> fill(const HeteroGraph& graph);
 
   const Caps& caps() const { return layout_.caps; }

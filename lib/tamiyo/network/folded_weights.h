@@ -61,7 +61,7 @@ struct FoldedWeights {
   at::Tensor heads, heads_bias;    // [kGatWidth, heads without bounds and hidden layers of the others]
   at::Tensor hidden, hidden_bias;  // [2 * kHiddenWidth, heads with bounds]
   at::Tensor seed_scores, seed_bias, blueprint_scores, blueprint_bias;  // [kGatWidth, 1], [1]
-  c10::ScalarType autocast = c10::ScalarType::Float;                    // of the products on a card; Float: none
+  c10::ScalarType autocast = c10::ScalarType::Float;                    // of the products on a GPU; Float: none
 
   c10::Device device() const { return encoder.device(); }
 };

@@ -24,7 +24,7 @@ double error_of(const at::Tensor& output, const at::Tensor& expected) {
 }
 
 // Whether it is the package's fault, not the machine's: no room in the folder for temporary files, or in memory, or a
-// card that failed before.
+// GPU that failed before.
 bool is_of_package(const base::Error& error) {
   return dynamic_cast<const base::IoError*>(&error) == nullptr && device::out_of_memory_message(error).empty() &&
          !device::is_asynchronous_error(error.what());
@@ -119,7 +119,7 @@ bool NetworkCompiler::put_in_place(PolicyNetwork& network, const Pending& pendin
 
 void NetworkCompiler::finish(PolicyNetwork& network, const Pending& pending, const program::CompileOutcome& outcome) {
   if (outcome.failure) return fall_back("compile_error", outcome.reason);
-  // Made anew meanwhile: it has other memory, and the same program.
+  // Rebuilt meanwhile: it has other memory, and the same program.
   if (network.padded(pending.caps).form() == NetworkForm::kEager) return request(network, pending.caps);
   if (!put_in_place(network, pending)) fall_back("compile_error", "the cache lost the compiled network");
 }

@@ -13,7 +13,7 @@
 
 namespace esper::tamiyo {
 
-// Why a network does not run in the form that was wanted.
+// Why a network does not run in the form that was requested.
 struct CompileFallback {
   std::string cause;   // "not_recorded", "no_compiler", "compile_error", "load_error", "wrong_result", "quarantined"
   std::string reason;  // of this time

@@ -35,7 +35,7 @@ class PaddedNetwork {
   PaddedNetwork(const PaddedNetwork&) = delete;
   PaddedNetwork& operator=(const PaddedNetwork&) = delete;
 
-  // Fails where a relation has an edge twice. graph: one that check_graph() accepts and the caps fit. On a card it runs
+  // Fails where a relation has an edge twice. graph: one that check_graph() accepts and the caps fit. On a GPU it runs
   // on a stream of its own, beside the training, and waits for that stream alone.
   base::Expected<PolicyOutputs> run(const HeteroGraph& graph);
 
@@ -60,7 +60,7 @@ class PaddedNetwork {
   void forward();
 
   const FoldedWeights& weights_;
-  std::optional<c10::Stream> stream_;  // on a card
+  std::optional<c10::Stream> stream_;  // on a GPU
   DenseGraph graph_;
   at::Tensor output_, host_output_;  // host_output_: output_ itself on the CPU, else pinned memory
   program::Program program_;

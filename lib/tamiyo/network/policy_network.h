@@ -34,7 +34,7 @@ class PolicyNetwork {
   double warm_up();
 
  private:
-  // Caps with their own memory; beyond that all are made anew.
+  // Caps with their own memory; beyond that all are rebuilt.
   static constexpr std::size_t kMostCaps = 32;
 
   FoldedWeights weights_;

@@ -28,7 +28,7 @@ struct ServiceSettings {
   FieldReportSettings reports;
 };
 
-// Of the run, besides the observation; what was not measured speaks for nothing. Times make decisions that a resumed
+// Of the run, besides the observation; what was not measured triggers no rule. Times make decisions that a resumed
 // run may not repeat: leave them out where that matters.
 struct RunFigures {
   std::optional<double> hook_ms = {}, step_ms = {}, apply_ms = {};

@@ -1,6 +1,6 @@
 #pragma once
 // Whether a decision may be carried out: a table of rules over plain figures, asked in order. A rule says nothing, or
-// what is to change. A figure that was not measured speaks for nothing. Pure functions. docs/policy_rules.md is
+// what is to change. A value that was not measured triggers no rule. Pure functions. docs/policy_rules.md is
 // generated from the table.
 
 #include <array>
@@ -67,7 +67,7 @@ enum class Bound { kAbove, kAtLeast, kAtMost, kBelow };
 
 struct RiskRule {
   std::string_view reason;
-  std::string_view condition;  // in words; {} stands for the threshold
+  std::string_view condition;  // as text; {} stands for the threshold
   // What is compared; nothing where the rule does not apply.
   std::optional<double> (*measure)(const RiskInputs& inputs, const RiskThresholds& thresholds);
   Bound bound;
@@ -92,7 +92,7 @@ struct RiskAssessment {
   std::optional<std::string> conservative;  // the first rule that asks for conservative mode
   std::vector<Finding> findings;            // in order
 };
-// What a rule holds back the rules after it no longer see.
+// Each rule sees the decision without what earlier rules held back.
 RiskAssessment assess(RiskInputs inputs, const RiskThresholds& thresholds);
 
 }  // namespace esper::tamiyo

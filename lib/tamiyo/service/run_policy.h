@@ -52,10 +52,11 @@ class RunPolicy {
   // The state after the last completed answer, with the shadows' under "shadows". Between begin() and finish() that
   // before the question, with the question.
   std::string state() const;
-  // Call before the first question. A shadow without a state of its own, or with one that it cannot read, begins anew.
-  // Throws Error where the policy cannot go on from it, or its open question cannot be read; all is as before then.
+  // Call before the first question. A shadow without a state of its own, or with one that it cannot read, starts from
+  // its initial state. Throws Error where the policy cannot go on from it, or its open question cannot be read; all is
+  // as before then.
   void restore(const std::string& state);
-  // Those that begin anew since the last restore() could not read their states.
+  // Those that started from their initial state, since the last restore() could not read theirs.
   const std::vector<UnreadShadow>& unread_shadows() const { return shadows_.unread(); }
 
  private:

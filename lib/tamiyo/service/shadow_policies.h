@@ -38,9 +38,9 @@ class ShadowPolicies {
   // An object, as under "shadows" in a saved state.
   nlohmann::json states() const;
   // From there, or an empty object. Anything else is reported as unread for each. One without a state of its own, or
-  // with one that it cannot read, begins anew.
+  // with one that it cannot read, starts from its initial state.
   void restore(const nlohmann::json& states);
-  // Those that begin anew since the last restore() could not read their states.
+  // Those that started from their initial state, since the last restore() could not read theirs.
   const std::vector<UnreadShadow>& unread() const { return unread_; }
 
  private:

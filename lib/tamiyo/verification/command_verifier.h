@@ -64,7 +64,7 @@ class CommandVerifier {
 
   base::Expected<leyline::AdaptationCommand, CommandRejection> verify(const SignedCommand& command);
 
-  // From here on commands are another sender's: its key counts, and its sequence begins anew.
+  // From here on commands are another sender's: its key counts, and its sequence starts again.
   void change_sender(const crypto::MacKey& key);
   // The sender goes back to an earlier epoch: it may use its ids again. Numbers still keep replays out.
   void forget_ids() { nonces_ = NonceLedger(settings_.nonces); }

@@ -141,7 +141,7 @@ std::uint64_t bytes_of(const storage::Manifest& manifest) {
 
 }  // namespace
 
-// From a card all tensors are copied at once and waited for together.
+// From a GPU all tensors are copied at once and waited for together.
 std::vector<torch::Tensor> copy_to_cpu(const std::vector<torch::Tensor>& tensors) {
   std::int64_t bytes_on_card = 0;
   for (const auto& tensor : tensors) {

@@ -20,7 +20,7 @@ namespace {
 
 bool signalled() { return Interrupt::requested() != 0; }
 
-// How far the host may be ahead of a card, in batches, each of which takes memory there.
+// How far the host may be ahead of a GPU, in batches, each of which takes memory there.
 constexpr std::size_t kMostAhead = 4;
 
 // From the beginning of the data, on the device. The host only queues: the copy of a batch runs beside the forwards of

@@ -43,7 +43,7 @@ std::vector<SeedState> unfinished_seeds(const kasmina::Network& network, const S
 // parted from the host's, becomes whole.
 double kept_alpha(const SeedState& seed) { return leyline::is_widening(seed.blueprint) ? 1 : seed.figures.alpha; }
 
-// A seed that was heard is gone, or its weights lie in the host's, which rounds otherwise.
+// A seed with alpha above 0 is gone, or its weights lie in the host's, which rounds otherwise.
 bool is_another_network(const kasmina::Network& network, const SeedAlphas& ran) {
   return std::ranges::any_of(ran, [&](const auto& seed_and_alpha) {
     const auto& [id, alpha] = seed_and_alpha;
@@ -52,7 +52,7 @@ bool is_another_network(const kasmina::Network& network, const SeedAlphas& ran) 
   });
 }
 
-// A seed that is heard and does not learn is being blended out.
+// A seed with alpha above 0 that does not learn is being blended out.
 bool is_blended_out(const kasmina::Network& network, const std::string& seed_id) {
   return std::ranges::any_of(network.parameter_groups(),
                              [&](const auto& group) { return group.id == seed_id && !group.learns; });

@@ -1,7 +1,8 @@
 #pragma once
 // What becomes of seeds that are unfinished when the run ends, so that the network that is left holds no parameters
-// that do nothing. One that is not heard, or is on its way out, is removed. Any other is compared, on the validation
-// samples, with the network without it; it is kept for good where the run's evidence supports it, else removed:
+// that do nothing. One whose alpha is 0, or that is being blended out, is removed. Any other is compared, on the
+// validation samples, with the network without it; it is kept for good where the run's evidence supports it, else
+// removed:
 //
 //   growth.gates.evidence   kept if
 //   none                    its gain in validation loss is shown at 95 %

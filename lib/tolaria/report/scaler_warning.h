@@ -11,7 +11,7 @@
 namespace esper::tolaria {
 
 // Of an epoch that is counted: where at least half of its steps were skipped. The first skips of a run, which bring the
-// scale down from training.grad_scaler.init_scale to 1, are no sign of trouble yet. At the end of training there is
+// scale down from training.grad_scaler.init_scale to 1, are no sign of a problem yet. At the end of training there is
 // nothing to wait for: half of the last epoch's steps is then too much, and half of the run's.
 std::optional<leyline::TelemetryEvent> scaler_warning(const step::StepSettings& settings, const RunProgress& progress,
                                                       const EpochResults& results);

@@ -1,6 +1,6 @@
 #pragma once
 // Makes an end of an epoch that may be interrupted all or nothing: until commit(), what is saved is the run as it was
-// before, so a process that goes on from there begins the end anew. Training thread.
+// before, so a process that continues from there repeats the whole end. Training thread.
 
 #include <cstddef>
 #include <functional>

@@ -1,7 +1,7 @@
 #pragma once
 // What surrounds a training step, whoever runs it: before it the learning rates, of the run's schedule and of each
 // parameter group where growth.seed_schedule gives seeds their own, and the attribution if it is probed; after it how
-// far the host may be ahead of a card. Training thread.
+// far the host may be ahead of a GPU. Training thread.
 
 #include <map>
 #include <span>
@@ -36,7 +36,7 @@ class StepSetup {
   std::vector<double> scales_;                   // of the groups, for the last step
 };
 
-// Bounds how many steps wait on a card: 8, or 50 ms of shorter ones. Their batches take memory there, and a signal, a
+// Bounds how many steps wait on a GPU: 8, or 50 ms of shorter ones. Their batches take memory there, and a signal, a
 // save and a look at the steps wait for all of them.
 device::QueuedWork queued_steps(torch::Device device);
 

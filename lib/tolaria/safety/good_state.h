@@ -67,7 +67,7 @@ class GoodState {
   void report_failure(const std::string& reason, const std::string& detail);
 
   const RollbackFigures& figures() const { return figures_; }
-  // The run was composed anew in this process: its counts go on.
+  // The run was built again in this process: its counts go on.
   void go_on_from(const RollbackFigures& earlier) {
     figures_ = earlier;
     figures_.size_bytes = 0;

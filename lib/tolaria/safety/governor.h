@@ -51,7 +51,7 @@ ReactionRecord next_reaction(const TrainingFailure& failure, const SafetyRecord&
 // found it. Where the batch itself is not finite none is.
 bool suspects_program(const TrainingFailure& failure, const SafetyRecord& record, const ReactionLimits& limits);
 
-// Whether the run goes on from a checkpoint, composed anew: with networks and lanes of another precision or size of
+// Whether the run goes on from a checkpoint, built again: with networks and lanes of another precision or size of
 // batch, or from before the last epoch. Else the snapshot is enough.
 bool needs_checkpoint(const TrainingFailure& failure, const ReactionRecord& reaction);
 

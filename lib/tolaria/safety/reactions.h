@@ -31,7 +31,7 @@ class Reactions {
 
   enum class Next {
     kTrainAgain,  // from the state that the run was rolled back to
-    kRestart,     // the run is composed anew from a checkpoint: restart_request() says which
+    kRestart,     // the run is built again from a checkpoint: restart_request() says which
     kStop,        // it has diverged, or does not fit into memory
   };
   // Reports what it does, and records it in the journal.
@@ -39,7 +39,7 @@ class Reactions {
   const RestartRequest& restart_request() const { return restart_request_; }
   // So that the run goes on from its newest checkpoint at or before that step, without a further reaction.
   RestartRequest request_restart(std::int64_t step) const { return {made_, step, progress_.epoch + 1, progress_.step}; }
-  // Whether the run can be composed anew from there. Where it never saved, from its beginning. Waits for a save that is
+  // Whether the run can be built again from there. Where it never saved, from its beginning. Waits for a save that is
   // on its way, where none that is written will do; true, too, where that does not end in time.
   bool has_checkpoint_before(std::int64_t step);
   // What its user can do about a run that diverged in this step.

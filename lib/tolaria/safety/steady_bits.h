@@ -1,8 +1,8 @@
 #pragma once
 // Steps that are trained again after a return must have the bits that they had, or a run that was killed meanwhile
 // would go on differently. So after a change of bits (another lane, other kernels) the copy to go back to is taken
-// anew, as soon as the bits stay the same: while lanes are timed against each other, they change to and fro. Training
-// thread.
+// again as soon as the bits stay the same: while lanes are timed against each other, they change back and forth.
+// Training thread.
 
 #include <cstdint>
 
@@ -15,7 +15,7 @@ class SteadyBits {
     steady_steps_ = 0;
     is_copy_old_ = false;
   }
-  // After a step whose computation is named by `bits`: whether the copy is to be taken anew.
+  // After a step whose computation is named by `bits`: whether the copy is to be taken again.
   bool wants_copy(std::uint64_t bits) {
     if (bits != bits_) {
       bits_ = bits;

@@ -13,7 +13,7 @@
 
 namespace esper::tolaria {
 
-// The run is to go on in the same process, composed anew from its newest checkpoint at or before `newest_step`.
+// The run is to go on in the same process, built again from its newest checkpoint at or before `newest_step`.
 struct RestartRequest {
   std::vector<ReactionRecord> reactions;  // since the run was composed, in order
   std::int64_t newest_step = 0;

@@ -21,7 +21,7 @@ struct ValidationWindow {
 };
 
 // With an epoch more, and as many before it as changes_of() takes for windows of that many epochs. Samples without
-// figures empty it; other samples than before begin it anew.
+// figures empty it; other samples than before reset it.
 ValidationWindow with_epoch(const ValidationWindow& window, const SampleFigures& epoch, int window_epochs);
 
 // What the last 1, 2, ... epochs changed, up to a window, compared with as many epochs before as a window has and the

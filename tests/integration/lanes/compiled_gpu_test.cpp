@@ -1,4 +1,4 @@
-// Compiled steps on a card, with the real compile worker. Each test is skipped, and says so, where there is none.
+// Compiled steps on a GPU, with the real compile worker. Each test is skipped, and says so, where there is none.
 
 #include <stdlib.h>
 

@@ -29,7 +29,7 @@ class PeerTest(unittest.TestCase):
         self.assertEqual(os.environ["CUBLAS_WORKSPACE_CONFIG"], ":4096:8")
         self.assertFalse(torch.utils.deterministic.fill_uninitialized_memory)
 
-    # On the CPU, since torch turns a scaler for a card off where there is none.
+    # On the CPU, since torch turns a scaler for a GPU off where there is none.
     def test_with_a_loss_scaler(self):
         settings = {"precision": "float16", "threads": 1, "deterministic": False, "loss_scaler": SCALER}
         self.assertEqual(self.in_force("cpu", settings), settings)

@@ -1,4 +1,4 @@
-// Batches on a card. Each test is skipped, and says so, where there is none.
+// Batches on a GPU. Each test is skipped, and says so, where there is none.
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/randint.h>

@@ -89,7 +89,7 @@ TEST_CASE("products of float32 are in full fp32 inside the scope, and as before 
   CHECK_FALSE(uses_reduced_fp32(cpu));
 }
 
-// As device.tf32 sets it. The settings are there without a card, too.
+// As device.tf32 sets it. The settings are there without a GPU, too.
 class Tf32 {
  public:
   Tf32() { set(true, true); }

@@ -1,4 +1,4 @@
-// How far the host gets ahead of a card, on a card that is played here: its pieces of work take the time that a test
+// How far the host gets ahead of a GPU, on a GPU that is played here: its pieces of work take the time that a test
 // says.
 
 #include "device/queued_work.h"

@@ -1,5 +1,5 @@
 // Captures that fail: reported, and given up after two of them, or six that lacked memory. The failure is a fault
-// point, so no card is needed.
+// point, so no GPU is needed.
 
 #include "lanes/lane/graph_capture.h"
 

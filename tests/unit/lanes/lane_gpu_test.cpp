@@ -1,4 +1,4 @@
-// The lanes on a card. Each test is skipped, and says so, where there is none.
+// The lanes on a GPU. Each test is skipped, and says so, where there is none.
 
 #include <ATen/ops/linalg_vector_norm.h>
 

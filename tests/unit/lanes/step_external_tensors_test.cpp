@@ -17,7 +17,7 @@ using lanes::StepSnapshot;
 
 namespace {
 
-// As copies of a card are made: all in one piece of memory.
+// As copies of a GPU are made: all in one piece of memory.
 std::vector<torch::Tensor> together(const std::vector<torch::Tensor>& tensors) {
   constexpr std::int64_t kLine = 64;
   std::int64_t bytes = kLine;

@@ -1,4 +1,4 @@
-// A step never asks the device for a value: on a card that would stop the host until everything queued is done.
+// A step never asks the device for a value: on a GPU that would stop the host until everything queued is done.
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,4 +1,4 @@
-// Captures on a card, and what is left after one that failed. Each test is skipped, and says so, where there is none.
+// Captures on a GPU, and what is left after one that failed. Each test is skipped, and says so, where there is none.
 
 #include <torch/types.h>
 

@@ -1,4 +1,4 @@
-// What a capture asks of the card, in which order, with a stand-in for the card.
+// What a capture asks of the GPU, in which order, with a stand-in for the GPU.
 
 #include "program/capture.h"
 

@@ -1,4 +1,4 @@
-// The policy network on a card. Each test is skipped, and says so, where there is none.
+// The policy network on a GPU. Each test is skipped, and says so, where there is none.
 #include <ATen/Context.h>
 
 #include <catch2/catch_test_macros.hpp>

@@ -54,7 +54,7 @@ ordered_json changes(const LoopFigures& figures) {
   return list;
 }
 
-// An attribute of each change, as the run told.
+// An attribute of each change, as the run reported it.
 std::vector<double> reported(const LoopFigures& figures, const char* attribute) {
   std::vector<double> values;
   for (const auto& event : figures.events) {

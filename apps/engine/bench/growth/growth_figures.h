@@ -14,13 +14,14 @@ namespace esper::engine::bench {
 // windows, each over the steady p50 of its own structure), "steady_ratio" (the same of the steps that the steady p50s
 // are of: what the machine does by itself), "worst_step_stall_ms" (a step in a window over that p50),
 // "worst_pause_stall_ms" (between two epochs, over the median of all those pauses: where structures are prepared and
-// swapped), "worst_stall_ms" (the larger), "prepare_ms", "swap_us", "stall_ms" (as the run told of each change),
+// swapped), "worst_stall_ms" (the larger), "prepare_ms", "swap_us", "stall_ms" (as the run reported for each change),
 // "changes": [{epoch, what, ...}]}. {"problem"} where nothing grew for long enough.
 nlohmann::ordered_json growth_json(const LoopFigures& figures);
 
 // Of runs that do the same at the same step: the quotients are of each step's median over the runs, so that what comes
 // at one step in most of them counts and what another program does to the machine once does not. A stall at another
-// step in each run would not show there; so the worst stalls are those of any run, and "ratio_of_each_run" is told too.
+// step in each run would not show there; so the worst stalls are those of any run, and "ratio_of_each_run" is reported
+// too.
 nlohmann::ordered_json growth_json(std::span<const LoopFigures> runs);
 
 }  // namespace esper::engine::bench

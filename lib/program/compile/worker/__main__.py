@@ -46,7 +46,7 @@ import reasons
 import toolchain
 
 FOLDER, HEADERS, _, DEVICE = sys.argv[1:]
-# A card's jobs begin in a new Python, with the worker's own files and arguments.
+# A GPU's jobs begin in a new Python, with the worker's own files and arguments.
 FRESH_JOB = [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {sys.argv[0]!r}); import child; child.begin()"]
 PR_SET_CHILD_SUBREAPER = 36
 POLL_S = 0.05
@@ -406,7 +406,7 @@ def main():
     lines = start()
     if lines is None:
         return
-    warm = DEVICE != "cpu"  # where each job begins anew there is nothing to warm up
+    warm = DEVICE != "cpu"  # where each job starts a new process there is nothing to warm up
     work = None
     while True:
         # The first program has priority: work for later ones is done after it.

@@ -1,4 +1,4 @@
-// Sources of batches on a card. The test is skipped, and says so, where there is none.
+// Sources of batches on a GPU. The test is skipped, and says so, where there is none.
 
 #include <catch2/catch_test_macros.hpp>
 
