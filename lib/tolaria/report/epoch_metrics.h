@@ -38,9 +38,4 @@ std::vector<leyline::MetricValue> epoch_metrics(const RunView& run, const EpochR
 // Those of them that count rollbacks and emergencies of this process.
 std::vector<leyline::MetricValue> safety_metrics(const RollbackFigures& rollback, const EmergencyFigures& emergency);
 
-// How a seed is: stage, alpha and size, each with seed_id, slot, blueprint and stage.
-std::vector<leyline::MetricValue> seed_metrics(const leyline::SeedState& seed);
-// What an epoch measured of a growing seed, likewise.
-std::vector<leyline::MetricValue> measured_metrics(const leyline::SeedState& seed);
-
 }  // namespace esper::tolaria

@@ -12,6 +12,7 @@
 #include "tolaria/report/ledger_metrics.h"
 #include "tolaria/report/low_scale_warning.h"
 #include "tolaria/report/scaler_warning.h"
+#include "tolaria/report/seed_metrics.h"
 #include "tolaria/report/seed_report.h"
 
 namespace esper::tolaria {
