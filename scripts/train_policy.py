@@ -134,7 +134,7 @@ def work(root, options):
     print(runs.call_text(esper, ["policy", "show", candidate]))
     ahead = compare(esper, options, candidate)
     mean = statistics.mean(ahead)
-    print(f"the network is {mean:+.2f} points ahead of the heuristic, mean over {len(ahead)} seeds; wanted: at least -{MOST_BEHIND}")
+    print(f"the network is {mean:+.2f} points ahead of the heuristic, mean over {len(ahead)} seeds; target: at least -{MOST_BEHIND}")
     if mean < -MOST_BEHIND:
         print(f"{options.out} stays as it was; the network is in {candidate}")
         return 1

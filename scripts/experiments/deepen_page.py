@@ -173,12 +173,12 @@ def body(entry, summary):
     yield from table(("budget, units", *names), budget_rows(summary, lambda arm: plus_minus(arm["test_loss"], "{:.4f}")))
     yield from ("", "Against the best static depth of each budget, chosen in hindsight by the mean of these losses (below 0: grown is better):", "")
     yield from table(("budget, units", "best static", "grown minus best, nats", "95 % interval", "p", "grown ahead in", ""), difference_rows(summary))
-    yield from ("", f"Wanted: within {MARGIN} at {MARGIN_FROM} units and more, and better at the largest.", "")
+    yield from ("", f"Target: within {MARGIN} at {MARGIN_FROM} units and more, and better at the largest.", "")
     yield from ("## Time to the loss of the deepest static network", "",
                 f"The time after which a grown run, of whichever budget, had the final validation loss of {names[-2]} from the start, over the time that those "
                 "took. Losses are compared after each epoch.", "")
     yield from table(("budget of the static network", "time, share of its", "least and most"), ratio_rows(summary))
-    yield from ("", f"Wanted: at most {WANTED_RATIO} at {largest} units, interval below 1.", "", *early_lines(entry), "", "## Time and steps", "")
+    yield from ("", f"Target: at most {WANTED_RATIO} at {largest} units, interval below 1.", "", *early_lines(entry), "", "## Time and steps", "")
     yield from table(("budget, units", *names), budget_rows(summary, lambda arm: f"{arm['time_s']['mean']:.1f} s, {arm['steps']['mean']:.0f} steps"))
     yield from ("", "## Seed by seed", "", *table(("seed", "budget, units", *names), seed_rows(entry)), "")
 

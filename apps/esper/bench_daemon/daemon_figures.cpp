@@ -43,7 +43,7 @@ std::string training_lines(const DaemonFigures& figures) {
   return fmt::format(
       "to a training's first step: {:.0f} ms through the queue, {:.0f} ms alone; the difference, {:.0f} ms, is {:.4f} "
       "of "
-      "a run of 10 s (wanted: at most 0.02)\n"
+      "a run of 10 s (target: at most 0.02)\n"
       "a training through the queue / alone: {:.4f} ({:.4f} to {:.4f}), {} pairs of {:.2f} s\n",
       base::median(of_each(figures.queued, &TimedTraining::start_ms)),
       base::median(of_each(figures.alone, &TimedTraining::start_ms)), overhead, overhead / kTenSecondsMs, ratio.median,
