@@ -13,7 +13,7 @@ def preprocess(x):
     if x.dim() == len(INPUT_SHAPE):
         x = x[None]
     if x.shape[1:] != INPUT_SHAPE:
-        raise ValueError(f"samples of shape {list(INPUT_SHAPE)} are needed, not {list(x.shape)}")
+        raise ValueError(f"expected samples of shape {list(INPUT_SHAPE)}, found {list(x.shape)}")
     if not MEAN:
         return x
     each = (-1,) + (1,) * (len(INPUT_SHAPE) - 1)

@@ -501,7 +501,8 @@ TEST_CASE("a model that does something else with larger batches than with the tr
 TEST_CASE("a model that does something else with a single sample than with several is refused") {
   const ImportRoom import;
   import.refused("BySample", "use x.shape[0] in an if");
-  import.refused("Squeezed", "of a batch of 1 the model's output has shape [3], not [1, 3]; a .squeeze() without");
+  import.refused("Squeezed",
+                 "for a batch of 1 the model's output has shape [3], expected [1, 3]; a .squeeze() without");
 }
 
 TEST_CASE("a model's own modules may be called as those of the import are") {

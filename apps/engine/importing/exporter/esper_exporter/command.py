@@ -17,17 +17,17 @@ BATCH = 3  # of the example: neither 1, which torch broadcasts, nor a size that 
 
 
 def require_rows(outputs):
-    """That what the model says of a batch is as many rows of the same shape; by batch size."""
+    """The model's output for a batch has as many rows as the batch, of the same shape; outputs: by batch size."""
     row = list(outputs[max(outputs)].shape[1:])
     for batch, output in outputs.items():
         if list(output.shape) == [batch, *row]:
             continue
-        raise Refusal(f"of a batch of {batch} the model's output has shape {list(output.shape)}, not {[batch, *row]}; a "
-                      ".squeeze() without a dimension takes the batch's, too, where it is 1")
+        raise Refusal(f"for a batch of {batch} the model's output has shape {list(output.shape)}, expected {[batch, *row]}; a "
+                      ".squeeze() without a dimension also removes a batch dimension of 1")
 
 
 def check_outputs(model, example, program):
-    """What the model says in evaluation of a few batches: the engine has to find the same. The last batch of a pass may be
+    """The model's outputs in evaluation for a few batches: the engine has to find the same. The last batch of a pass may be
     a single sample."""
     model.eval()
     sizes = sorted({1, 2, BATCH + 2} | program.doubtful_batches())
@@ -127,7 +127,7 @@ def main():
     except Refusal as refusal:
         result = {"refused": str(refusal)}
     except SystemExit as end:
-        result = {"refused": f"the model's code ended Python (sys.exit, status {end.code}); take that out of the file"}
+        result = {"refused": f"the model's code ended Python (sys.exit, status {end.code}); remove that from the file"}
     except Exception as error:  # noqa: BLE001: any error of the model's code is reported
         result = {"refused": models.explain(error, options.source)}
     with os.fdopen(answer, "w", encoding="utf-8") as out:

@@ -360,7 +360,7 @@ class Program:
         return ["ints", numbers]
 
     def _refuse(self, what, value):
-        raise Refusal(f"{what} is {value}, which a program does not hold")
+        raise Refusal(f"{what} is {value}, which a program cannot hold")
 
     # ---- places
 
