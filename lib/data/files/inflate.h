@@ -19,7 +19,7 @@ Bytes inflate_gzip(std::span<const std::uint8_t> packed, std::int64_t size, cons
 Bytes inflate_raw(std::span<const std::uint8_t> packed, std::int64_t size, const std::filesystem::path& file,
                   std::int64_t offset);
 
-// No deflate stream of `packed` bytes unfolds to more (a match of 258 bytes costs at least 2 bits).
+// No deflate stream of `packed` bytes decompresses to more (a match of 258 bytes costs at least 2 bits).
 std::int64_t most_unfolded(std::int64_t packed);
 
 }  // namespace esper::data

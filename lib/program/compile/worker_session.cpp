@@ -54,7 +54,7 @@ std::string only_card(const std::string& visible, int card) {
   return name;
 }
 
-// Discarded if the worker sends something else than JSON: it is then as good as dead.
+// Discarded if the worker sends something else than JSON: it cannot be used any more then.
 json parse_line(const std::string& line) { return json::parse(line, nullptr, false); }
 
 WorkerAnswer failed(CompileFailure failure, std::string reason) { return {Kind::kFailed, failure, std::move(reason)}; }

@@ -284,7 +284,7 @@ TEST_CASE("a job that is stopped while it is starting ends as it was asked to") 
   }
 }
 
-TEST_CASE("folders that are deleted: a job fails with the reason, and a retry begins anew") {
+TEST_CASE("folders that are deleted: a job fails with the reason, and a retry begins again") {
   Jobs jobs;
   SECTION("the run folder of a paused job") {
     const int job = jobs.submit(kLasting);

@@ -222,7 +222,7 @@ TEST_CASE("a run resumed before, within or after the trial of a compiled program
   }
 }
 
-TEST_CASE("a run killed in a compiled program's turn of a trial repeats the turn, and then the trial begins anew") {
+TEST_CASE("a run killed in a compiled program's turn of a trial repeats the turn, and then the trial begins again") {
   test::need_python_with_torch();
   at::set_num_threads(1);
   const LaneCase c = lane_cases().front();

@@ -263,7 +263,7 @@ TEST_CASE("a full disk costs the black box and the bundles, and nothing else") {
     CHECK_THAT(failed[0]["attributes"]["reason"].get<std::string>(), ContainsSubstring("No space left"));
     CHECK(bundles_of(run).empty());
   }
-  SECTION("a damaged black box starts anew") {
+  SECTION("a damaged black box is replaced") {
     REQUIRE(train_with(room, {"epochs=1"}, "").exit_code == 0);
     std::ofstream(run / "blackbox", std::ios::binary) << "nonsense";
     CHECK(run_esper({"blackbox", run.string()}).exit_code == 3);

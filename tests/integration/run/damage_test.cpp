@@ -93,7 +93,7 @@ TEST_CASE("where every checkpoint is damaged the run says so and exits 5") {
   CHECK_THAT(text, ContainsSubstring("state.safetensors is damaged"));
   CHECK(run_esper({"evaluate", room.run("run")}).exit_code == 5);
 
-  // They have another name now; the run still does not begin anew in the place of the one that was trained.
+  // They have another name now; the run still does not begin again in the place of the one that was trained.
   const auto before = contents_of(room.run("run") / "telemetry.jsonl");
   const Finished again = resume(room.run("run"));
   CHECK(again.exit_code == 5);
@@ -137,7 +137,7 @@ TEST_CASE("checkpoints that cannot be read keep their names, and the run goes on
   check_equal(record_of(room.run("run")), whole);
 }
 
-TEST_CASE("a run whose checkpoints were deleted does not begin anew; one that never had any does") {
+TEST_CASE("a run whose checkpoints were deleted does not begin again; one that never had any does") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
   REQUIRE(train(config, room.run("run"), kShort).exit_code == 0);

@@ -114,7 +114,7 @@ TEST_CASE("a process that dies again and again costs decisions, and the run goes
   const auto config = room.write("small.yaml", growing_config());
   const auto script = changed_example(room, "", "if seen['current_epoch'] in (4, 5, 9): os._exit(3)");
   const auto run = room.run("dies");
-  // A run whose losses make it go back to a checkpoint begins with another controller, which counts anew.
+  // A run whose losses make it go back to a checkpoint begins with another controller, which counts from 0.
   const Finished finished = train(config, run, decided_by(script) + Words{"epochs=60", "safety.watch_loss=false"});
   INFO(finished.out << finished.err);
   REQUIRE(finished.exit_code == 0);

@@ -175,7 +175,7 @@ TEST_CASE("a link in the place of an earlier telemetry file is refused as one in
   room.check_refused({"telemetry", "diff", room.run_folder, "table"}, link);
 }
 
-TEST_CASE("what a run writes anew replaces a link and leaves what it led to") {
+TEST_CASE("what a run rewrites replaces a link and leaves what it led to") {
   const TrustRoom room;
   const fs::path& run = room.run_folder;
   for (const char* name : {"summary.json", "trace.json"}) {

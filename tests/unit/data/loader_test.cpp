@@ -106,7 +106,7 @@ TEST_CASE("where the driver gives no page-locked memory batches lie in pageable 
   base::fault::disarm_all();
 }
 
-TEST_CASE("an epoch of fewer samples begins like a whole one, and each draws anew from all samples") {
+TEST_CASE("an epoch of fewer samples begins like a whole one, and each draws again from all samples") {
   const auto set = images(45);
   auto config = config_of(0);
   Loader whole(set, {}, config);

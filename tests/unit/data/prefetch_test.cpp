@@ -106,7 +106,7 @@ TEST_CASE("production can be sent anywhere at any time, and stopped") {
   }
 }
 
-TEST_CASE("what fails surfaces at its number, again until production starts anew") {
+TEST_CASE("what fails surfaces at its number, each time until production starts again") {
   Prefetch<Item> prefetch(GENERATE(1, 4), 3, [](std::int64_t number) {
     if (number == 2) throw std::runtime_error("number 2");
     return Item(number);

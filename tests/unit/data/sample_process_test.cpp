@@ -255,7 +255,7 @@ TEST_CASE("process: a first frame that comes too late is not blamed on the time 
              ContainsSubstring("(train): it does not send its first frame within 0.3 s"));
 }
 
-TEST_CASE("process: a loader that is given up does not wait for a program that hangs, and the next one starts anew") {
+TEST_CASE("process: a loader that is given up does not wait for a program that hangs, and the next one starts again") {
   const auto splits =
       load(going_wrong("time.sleep(3600 if asked['index'] > 0 else 0); send({k: asked[k] for k in "
                        "('epoch', 'index', 'size')}, content)"));

@@ -53,7 +53,7 @@ TEST_CASE("scopes nest and put back what was before, also past an exception") {
   CHECK(product().scalar_type() == torch::kBFloat16);
 }
 
-TEST_CASE("a parameter that changed between two scopes is cast anew") {
+TEST_CASE("a parameter that changed between two scopes is cast again") {
   auto weight = torch::ones({2, 2}).requires_grad_(true);
   const auto input = torch::ones({2, 2});
   const auto first_element = [&] {

@@ -37,7 +37,7 @@ TEST_CASE("generators with one seed draw the same, and leave the default generat
   CHECK(torch::equal(before.cpu, rng_state(kCpu).cpu));
 }
 
-TEST_CASE("seeding all starts the default generator anew") {
+TEST_CASE("seeding all resets the default generator") {
   seed_all(11);
   const auto first = torch::randn({8});
   CHECK_FALSE(torch::equal(first, torch::randn({8})));

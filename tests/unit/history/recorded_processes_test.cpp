@@ -49,7 +49,7 @@ TEST_CASE("nothing is missing of a process that summary.json has the account of"
   CHECK(processes.gaps().empty());
 }
 
-TEST_CASE("late decisions are counted by each process anew") {
+TEST_CASE("each process counts late decisions from 0") {
   RecordedProcesses processes;
   processes.begin();
   processes.set_policy_timeouts(2);

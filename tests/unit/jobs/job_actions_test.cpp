@@ -57,7 +57,7 @@ TEST_CASE("a stop that makes room can become a pause or a cancellation, and a ca
   CHECK(!after_action(*cancelled, JobAction::kPause, 99));
 }
 
-TEST_CASE("only what ended without success is retried, and its interruptions count anew") {
+TEST_CASE("only what ended without success is retried, and its interruptions count from 0") {
   const auto job = after_action(job_in(JobState::kFailed), JobAction::kRetry, 99);
   REQUIRE(job);
   CHECK(job->state == JobState::kQueued);

@@ -106,7 +106,7 @@ TEST_CASE("the runs that were asked for least recently are forgotten") {
   const auto mark = room.reader.look(room.job).mark;
   look_at_others(room.reader);
   const auto again = room.reader.look(room.job, mark);
-  CHECK(again.mark != mark);  // read anew
+  CHECK(again.mark != mark);  // read again
   CHECK(again.progress.epoch == std::vector<std::int64_t>{1});
 }
 

@@ -42,7 +42,7 @@ class Following : LaneParts {
 
   Outcome step(std::int64_t number) { return follower_.step(*shape_, batch_, number); }
   const lanes::StepShape& shape() const { return *shape_; }
-  // Of trials that begin anew: program and step.
+  // Of trials that begin again: program and step.
   Texts restarts() const {
     Texts begun;
     for (const auto& event : events) {
@@ -194,7 +194,7 @@ TEST_CASE("a comparison that decided nothing is repeated in the next step, after
   CHECK(std::get<lanes::Rechecking>(forged.shape().state).near_misses == lanes::kMostNearMisses - 1);
 }
 
-TEST_CASE("in lane compiled a shape in eager goes on where it was, and in other lanes it is recorded anew") {
+TEST_CASE("in lane compiled a shape in eager goes on where it was, and in other lanes it is recorded again") {
   struct Case {
     lanes::LaneProgress progress;
     StateId state;
@@ -222,7 +222,7 @@ TEST_CASE("in lane compiled a shape in eager goes on where it was, and in other 
   }
 }
 
-TEST_CASE("a shape that cannot follow any further begins anew, without the program that it had") {
+TEST_CASE("a shape that cannot follow any further begins again, without the program that it had") {
   Following it(Lane::kAuto, {{0, kFirst}, {1, kSecond}});
   CHECK(it.step(0) == Outcome::kRan);
   CHECK(it.shape().is(StateId::kFollowing));

@@ -204,7 +204,7 @@ TEST_CASE("a slow reader gets whole lines in order; what it cannot take in time 
   CHECK(contents.report.damaged.size() == 1);  // the beginning of "2"
 }
 
-TEST_CASE("a file that was moved away or deleted is made anew") {
+TEST_CASE("a file that was moved away or deleted is made again") {
   const TemporaryFolder folder;
   const fs::path path = folder / "run/telemetry.jsonl";
   JsonlSink sink(path);

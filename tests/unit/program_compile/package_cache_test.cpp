@@ -174,7 +174,7 @@ TEST_CASE("every flipped byte and every truncation is noticed and quarantined") 
       CHECK_FALSE(memory.cache.quarantine_reason(key_of(1), EntryFault::kWrong));
     }
   }
-  REQUIRE_FALSE(memory.insert(1, "the package").failure);  // compiled anew
+  REQUIRE_FALSE(memory.insert(1, "the package").failure);  // compiled again
   CHECK(memory.has(1));
 }
 

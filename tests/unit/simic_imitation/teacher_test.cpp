@@ -50,7 +50,7 @@ TEST_CASE("where the teacher decided itself its logged decisions count") {
   CHECK(!answers[2]);
 }
 
-TEST_CASE("where another policy decided the teacher is asked anew, and waits on as long as nothing is carried out") {
+TEST_CASE("where another policy decided the teacher is asked again, and waits on as long as nothing is carried out") {
   const auto log = log_of({entry_after(1, {}, "gnn"), entry_after(2, {}, "gnn"), entry_after(3, {}, "gnn"),
                            entry_after(4, {germinate("r0c1", "norm")}, "gnn"), entry_after(5, {}, "gnn"),
                            entry_after(6, {}, "gnn")});

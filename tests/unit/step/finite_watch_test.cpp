@@ -131,7 +131,7 @@ TEST_CASE("one element of a gradient that is not finite trips it") {
   CHECK(at::isfinite(bench.state.gradients).logical_not().sum().item<std::int64_t>() >= 1);
 }
 
-TEST_CASE("each step of a burst trips it, once it watches anew, and none after the burst") {
+TEST_CASE("each step of a burst trips it, once it watches again, and none after the burst") {
   const int length = GENERATE(1, 10, 100);
   Bench bench(plain_sgd());
   const auto good = snapshot(bench.state);

@@ -164,7 +164,7 @@ TEST_CASE("what is gone is dropped and told") {
 
 // The first step of AdamW goes lr for each number, whatever the gradient; with the group's count of before, parameters
 // without moments would go several times that far.
-TEST_CASE("adamw begins anew in a group that others join, as parameters that were frozen do; momentum goes on") {
+TEST_CASE("adamw's state is reset in a group that others join, as parameters that were frozen do; momentum goes on") {
   const bool adaptive = GENERATE(true, false);
   StepSettings settings = adaptive ? adamw(0.01) : plain_sgd(0.01);
   settings.optimizer.momentum = 0.9;

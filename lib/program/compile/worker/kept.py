@@ -2,7 +2,7 @@
 
 They become part of the programs that Esper loads. So one is used only if every folder that leads to it belongs to this
 user and nobody else may write there, if it is a regular file with one name, and if the code beside it (FILE.mac:
-HMAC-SHA256 of its name and contents, under the user's key) is right. Any other is made anew, and reported.
+HMAC-SHA256 of its name and contents, under the user's key) is right. Any other is rebuilt, and reported.
 """
 
 import contextlib

@@ -125,7 +125,7 @@ TEST_CASE("a process that says what it must not is not trusted") {
   CHECK_THAT(refused, ContainsSubstring("more than 64 commands"));
 }
 
-TEST_CASE("another process has another key, and its numbers begin anew") {
+TEST_CASE("another process has another key, and its numbers begin again") {
   TimedReader it;
   REQUIRE(it.refusal(command_of("a", 9)).empty());
   it.reader.begin(test_key(2));

@@ -16,7 +16,7 @@ CircuitBreaker opened_at(base::Duration now) {
 
 }  // namespace
 
-TEST_CASE("the breaker opens at the third failure in a row, and a success starts the count anew") {
+TEST_CASE("the breaker opens at the third failure in a row, and a success resets the count") {
   CircuitBreaker breaker;
   record_failure(breaker, kSettings, milliseconds(1));
   record_failure(breaker, kSettings, milliseconds(2));

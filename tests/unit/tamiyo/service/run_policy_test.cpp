@@ -194,7 +194,7 @@ TEST_CASE("shadows are asked as well, and whatever they do changes nothing") {
   end.set_value();
 }
 
-TEST_CASE("shadows go on from their states; one that is new, or cannot read its own, begins anew") {
+TEST_CASE("shadows go on from their states; one that is new, or cannot read its own, starts from its initial state") {
   const DecidedRun run;
   const auto with_shadows = [](const std::vector<std::string>& kinds) {
     auto policy = std::make_unique<RunPolicy>(culler());
@@ -217,7 +217,7 @@ TEST_CASE("shadows go on from their states; one that is new, or cannot read its 
   CHECK(two->unread_shadows().empty());
 }
 
-TEST_CASE("a shadow whose state cannot be read begins anew, and is named until the next restore") {
+TEST_CASE("a shadow whose state cannot be read starts from its initial state, and is named until the next restore") {
   RunPolicy policy(culler());
   policy.add_shadow("gnn", std::make_unique<Consultation>(std::make_unique<OfOtherWeights>(), base::Clock(),
                                                           std::chrono::seconds(60), Pace::kImmediate));

@@ -72,7 +72,9 @@ TEST_CASE("a resumed run reports where it goes on, and first which checkpoints w
   CHECK(count(it.journal(), "\"what\":\"resumed\"") == 1);
 }
 
-TEST_CASE("a shadow policy that begins anew, since its state could not be read, is reported at the run's start") {
+TEST_CASE(
+    "a shadow policy that starts from its initial state, since its own could not be read, is reported at the run's "
+    "start") {
   SmallRun it;
   it.policy.add_shadow("random", std::make_unique<tamiyo::Consultation>(scripted(quiet()), it.facts.clock,
                                                                         it.facts.config.safety.policy_deadline));

@@ -389,7 +389,7 @@ TEST_CASE("a state beyond the limit is not kept in memory, and the run goes back
   CHECK(it.values("tolaria.rollback.fast_misses_total").back() == 1);
   CHECK(it.values("tolaria.rollback.failures_total").back() == 0);
 
-  SmallRun again(config);  // composed anew
+  SmallRun again(config);  // built again
   again.run.restart_report = {
       outcome.reason, outcome.restart->epoch, outcome.restart->step, {}, outcome.restart->figures};
   again.go();

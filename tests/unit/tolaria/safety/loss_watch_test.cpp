@@ -25,7 +25,7 @@ Kind judge(SafetyRecord& record, double loss, std::int64_t step, std::int64_t nu
 
 }  // namespace
 
-TEST_CASE("three suspect losses in a row are a divergence, a good one in between begins the count anew") {
+TEST_CASE("three suspect losses in a row are a divergence, a good one in between resets the count") {
   auto record = record_around(2, 12);
   CHECK(judge(record, 30, 13) == Kind::kSuspect);
   CHECK(judge(record, 30, 14) == Kind::kSuspect);

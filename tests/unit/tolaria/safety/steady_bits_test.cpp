@@ -18,7 +18,7 @@ int first_wanted(SteadyBits& steady, std::uint64_t bits, int steps) {
 
 }  // namespace
 
-TEST_CASE("after a change of bits the copy is taken anew once they have stayed the same for 16 steps") {
+TEST_CASE("after a change of bits the copy is taken again once they have stayed the same for 16 steps") {
   SteadyBits steady;
   CHECK(first_wanted(steady, 7, 40) == 17);
   steady.copied();

@@ -145,7 +145,7 @@ TEST_CASE("where no state is in memory, the run goes back to a checkpoint to loo
   CHECK(outcome.restart->step == 6);
   CHECK(outcome.restart->newest_step == 0);
 
-  SpoiltRun again(config);  // composed anew
+  SpoiltRun again(config);  // built again
   again.it.progress.safety.apply(outcome.restart->reactions.front());
   const auto found = again.it.go();
   REQUIRE(found.kind == Kind::kRestart);
@@ -156,7 +156,7 @@ TEST_CASE("where no state is in memory, the run goes back to a checkpoint to loo
         std::vector<std::string>{"batch.0.inputs is not finite"});
 }
 
-TEST_CASE("without a state in memory the checkpoints of the epoch stay, and a run without any begins anew") {
+TEST_CASE("without a state in memory the checkpoints of the epoch stay, and a run without any begins again") {
   auto config = watched(StepWatching::kLate);
   config.safety.snapshot_limit_mb = 1;
   config.host.hidden = {1024, 256};

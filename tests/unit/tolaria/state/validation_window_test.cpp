@@ -76,7 +76,7 @@ TEST_CASE("as many epochs are kept as two windows take, and a window that is ver
   }
 }
 
-TEST_CASE("an epoch without figures empties the window, and other samples begin it anew") {
+TEST_CASE("an epoch without figures empties the window, and other samples reset it") {
   auto window = three_epochs(3);
   CHECK(with_epoch(window, {}, 3).epochs() == 0);
   CHECK(with_epoch(window, samples({1, 2, 3}, {0, 0, 0}), 3).epochs() == 1);
