@@ -10,6 +10,7 @@
 #include "base/text/json_struct.h"
 #include "base/text/standard_output.h"
 #include "data/class_counts.h"
+#include "data/loading/loader.h"
 #include "engine/commands.h"
 #include "engine/training_setup.h"
 #include "engine/trusted_programs.h"
