@@ -18,15 +18,28 @@ constexpr int kCacheKib = 2048;
 DatabaseError::DatabaseError(const std::string& what, int code, const std::string& text)
     : Error(base::ExitCode::kResources, what + ": " + text), code_(code & 0xff) {}
 
-Statement::Statement(sqlite3* connection, std::string_view sql) : connection_(connection) {
+sqlite3_stmt* Connection::take(std::string_view sql) {
+  if (const auto kept = kept_.find(sql); kept != kept_.end() && kept->second) return kept->second.release();
   sqlite3_stmt* made = nullptr;
-  const int code = sqlite3_prepare_v2(connection, sql.data(), static_cast<int>(sql.size()), &made, nullptr);
-  statement_.reset(made);
-  check(code, "cannot prepare a statement");
+  const int code =
+      sqlite3_prepare_v3(handle(), sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &made, nullptr);
+  if (code != SQLITE_OK) fail_with(handle(), "database: cannot prepare a statement", code);
+  return made;
 }
 
+void Connection::give_back(sqlite3_stmt* statement) {
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  if (kept_.size() >= kMostKept) kept_.clear();
+  kept_[sqlite3_sql(statement)].reset(statement);
+}
+
+Statement::Statement(Connection& connection, std::string_view sql) : statement_(connection.take(sql), {&connection}) {}
+
+sqlite3* Statement::database() const { return sqlite3_db_handle(statement_.get()); }
+
 void Statement::check(int code, const char* what) const {
-  if (code != SQLITE_OK) fail_with(connection_, std::string("database: ") + what, code);
+  if (code != SQLITE_OK) fail_with(database(), std::string("database: ") + what, code);
 }
 
 Statement& Statement::bind(std::int64_t value) {
@@ -56,7 +69,7 @@ Statement& Statement::bind_unless_empty(std::string_view value) { return value.e
 
 bool Statement::step() {
   const int code = sqlite3_step(statement_.get());
-  if (code != SQLITE_ROW && code != SQLITE_DONE) fail_with(connection_, "database: cannot carry out a statement", code);
+  if (code != SQLITE_ROW && code != SQLITE_DONE) fail_with(database(), "database: cannot carry out a statement", code);
   return code == SQLITE_ROW;
 }
 
@@ -91,7 +104,7 @@ Database::Database(const std::string& path) {
   sqlite3* made = nullptr;
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
   const int code = sqlite3_open_v2(path.c_str(), &made, flags, nullptr);
-  connection_.reset(made);
+  connection_ = std::make_unique<Connection>(made);
   if (code != SQLITE_OK) fail_with(made, "cannot open " + path, code);
   sqlite3_extended_result_codes(made, 0);
   // EXCLUSIVE comes first: the index of the log is then this process's memory, not a shared file.
@@ -101,8 +114,8 @@ Database::Database(const std::string& path) {
 }
 
 void Database::run(const std::string& sql) {
-  const int code = sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr);
-  if (code != SQLITE_OK) fail_with(connection_.get(), "database: cannot carry out a statement", code);
+  const int code = sqlite3_exec(connection_->handle(), sql.c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) fail_with(connection_->handle(), "database: cannot carry out a statement", code);
 }
 
 Transaction::Transaction(Database& database) : database_(database), open_(!database.is_in_transaction()) {

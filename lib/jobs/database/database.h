@@ -4,7 +4,10 @@
 
 #include <sqlite3.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,6 +28,29 @@ class DatabaseError : public base::Error {
 
  private:
   int code_;
+};
+
+// An open database, and the statements that were compiled for it and are not in use: most take several times as long
+// to compile as to carry out.
+class Connection {
+ public:
+  static constexpr std::size_t kMostKept = 128;
+
+  explicit Connection(sqlite3* handle) : handle_(handle) {}
+  sqlite3* handle() const { return handle_.get(); }
+  // One without bound parameters, which is to be given back. Throws DatabaseError.
+  sqlite3_stmt* take(std::string_view sql);
+  void give_back(sqlite3_stmt* statement);
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const { sqlite3_close(handle); }
+  };
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+  std::unique_ptr<sqlite3, Close> handle_;
+  std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>> kept_;  // by their text
 };
 
 class Statement {
@@ -49,15 +75,16 @@ class Statement {
 
  private:
   friend class Database;
-  Statement(sqlite3* connection, std::string_view sql);
-  struct Finalize {
-    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  Statement(Connection& connection, std::string_view sql);
+  struct GiveBack {
+    Connection* connection;
+    void operator()(sqlite3_stmt* statement) const { connection->give_back(statement); }
   };
+  sqlite3* database() const;
   void check(int code, const char* what) const;
   Statement& bind_nothing();
 
-  sqlite3* connection_;
-  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  std::unique_ptr<sqlite3_stmt, GiveBack> statement_;
   int bound_ = 0;
 };
 
@@ -71,17 +98,15 @@ class Database {
   // Makes the file if needed. Commits are on the disk when they return. Throws DatabaseError.
   explicit Database(const std::string& path);
 
-  Statement prepare(std::string_view sql) { return {connection_.get(), sql}; }
+  // The statement ends before the database does.
+  Statement prepare(std::string_view sql) { return {*connection_, sql}; }
   // Several statements without rows.
   void run(const std::string& sql);
-  std::int64_t last_id() const { return sqlite3_last_insert_rowid(connection_.get()); }
-  bool is_in_transaction() const { return sqlite3_get_autocommit(connection_.get()) == 0; }
+  std::int64_t last_id() const { return sqlite3_last_insert_rowid(connection_->handle()); }
+  bool is_in_transaction() const { return sqlite3_get_autocommit(connection_->handle()) == 0; }
 
  private:
-  struct Close {
-    void operator()(sqlite3* connection) const { sqlite3_close(connection); }
-  };
-  std::unique_ptr<sqlite3, Close> connection_;
+  std::unique_ptr<Connection> connection_;  // statements refer to it
 };
 
 // All or nothing: rolled back at the end of its life unless committed. One within another belongs to it: it is
