@@ -1,5 +1,6 @@
 #include "http/request_parts.h"
 
+#include <boost/beast/core/string.hpp>
 #include <string_view>
 #include <utility>
 
@@ -21,9 +22,16 @@ std::optional<std::string_view> only_header(const RequestMessage& message, beast
   return count == 1 ? header(message, field) : std::string_view();
 }
 
+// Where it does not, what follows the header would be taken for a request (RFC 9112, 6.1 and 6.3).
+bool says_where_body_ends(const RequestMessage& message) {
+  const auto codings = only_header(message, beast_http::field::transfer_encoding);
+  return !codings || (message.version() >= 11 && boost::beast::iequals(*codings, "chunked"));
+}
+
 }  // namespace
 
 std::variant<Request, Refusal> request_of(const RequestMessage& message, const std::string* token) {
+  if (!says_where_body_ends(message)) return Refusal{400, "Transfer-Encoding must be chunked, of HTTP/1.1"};
   auto target = parse_target(view_of(message.target()));
   if (!target) return Refusal{400, target.error()};
   const auto method = view_of(message.method_string());

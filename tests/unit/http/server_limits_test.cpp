@@ -29,16 +29,30 @@ constexpr std::string_view kBad = "HTTP/1.1 400 Bad Request";
 TEST_CASE("malformed requests get 400, and the connection is closed") {
   RunningServer server;
   for (const std::string_view request :
-       {"\x16\x03\x01\x02\x01\x01\xfc\x03\x03", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n",
-        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET / HTTP/1.1\r\nbroken\r\n\r\n", "GET / HTTP/1.1\r\nHost : x\r\n\r\n",
-        "GET x HTTP/1.1\r\n\r\n", "GET http://x/ HTTP/1.1\r\n\r\n", "GET /%zz HTTP/1.1\r\n\r\n",
-        "GET /%00 HTTP/1.1\r\n\r\n", "GET /?a=1&a=2 HTTP/1.1\r\n\r\n", "GET /%ff HTTP/1.1\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: x\r\n", "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
+       {"\x16\x03\x01\x02\x01\x01\xfc\x03\x03",
+        "GET\r\n\r\n",
+        "GET / HTTP/9.9\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "GET / HTTP/1.1\r\nbroken\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost : x\r\n\r\n",
+        "GET x HTTP/1.1\r\n\r\n",
+        "GET http://x/ HTTP/1.1\r\n\r\n",
+        "GET /%zz HTTP/1.1\r\n\r\n",
+        "GET /%00 HTTP/1.1\r\n\r\n",
+        "GET /?a=1&a=2 HTTP/1.1\r\n\r\n",
+        "GET /%ff HTTP/1.1\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\n",
+        "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",
         "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
         "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
         "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab",
         "POST / HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"}) {
+        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: gzip\r\nContent-Length: 2\r\n\r\nab",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nTransfer-Encoding: chunked, gzip\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"}) {
     INFO(request);
     CHECK(first_line_after(server, request) == kBad);
   }
