@@ -19,7 +19,7 @@ constexpr std::size_t kReadAtOnce = 4096;
 constexpr std::size_t kBodyPiece = 64u << 10;
 
 bool wants_continue(const RequestMessage& message) {
-  return boost::beast::iequals(message[beast_http::field::expect], "100-continue");
+  return message.version() >= 11 && boost::beast::iequals(message[beast_http::field::expect], "100-continue");
 }
 
 // 0 where there is nobody left to answer.

@@ -99,6 +99,16 @@ TEST_CASE("a client that waits for it is asked for the body, once the header was
   CHECK(pair.reader.take_body() == "ok");
 }
 
+TEST_CASE("a client of HTTP/1.0 is never asked for the body: it would take that for the response") {
+  Pair pair;
+  pair.send("POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nok");
+  pair.reader.begin_request();
+  REQUIRE(pair.header() == "read");
+  CHECK(pair.body() == "read");
+  CHECK(pair.reader.take_body() == "ok");
+  CHECK(pair.client.available() == 0);
+}
+
 TEST_CASE("what is no request within the limits has the status to answer with") {
   const auto status_of = [](const std::string& bytes) {
     Pair pair;
