@@ -56,9 +56,12 @@ class LiveDaemon:
     def submit(self, config, *words):
         return json.loads(self.run("submit", str(config), *words).stdout)["id"]
 
-    def get(self, path):
+    def open(self, path, seconds=30):
         request = urllib.request.Request(self.url + path, headers={"Authorization": f"Bearer {self.token}"})
-        with urllib.request.urlopen(request, timeout=30) as response:
+        return urllib.request.urlopen(request, timeout=seconds)
+
+    def get(self, path):
+        with self.open(path) as response:
             return json.load(response)
 
     def wait_for(self, job, states, seconds=120):

@@ -78,4 +78,30 @@ with LiveDaemon(esper) as daemon, Browser() as browser:
     browser.wait_for(text_of("connection") + ".includes('no daemon')")
     daemon.__enter__()
     browser.wait_for(text_of("connection") + " === 'live'", 90)
+
+    # The curve has the epochs of a time in which the page heard nothing and another client had the events.
+    job = daemon.submit(config, "--name", "followed", "--priority", "5", "--set", "epochs=4000", "--set", "device.threads=1")
+    newest = f"(progress.get({job})?.epoch.at(-1) ?? 0)"
+    browser.value("window.fetch = (path, options) => {"
+                  "  if (path !== '/v1/events') return window.answering(path, options);"
+                  "  const stream = new AbortController();"
+                  "  window.cut = () => { window.fetch = () => Promise.reject(new Error('cut')); stream.abort(); };"
+                  "  return window.answering(path, {...options, signal: stream.signal}); }, 0")
+    daemon.process.send_signal(signal.SIGTERM)
+    daemon.process.wait(30)
+    daemon.__enter__()
+    browser.wait_for("window.cut !== undefined", 90)
+    browser.wait_for(newest + " > 2", 120)
+    with daemon.open("/v1/events", 120) as other:
+        browser.value("window.cut(), 0")
+        browser.wait_for(text_of("connection") + ".includes('no daemon')")
+        for _ in range(2):
+            while other.readline() != b"event: progress\n":
+                pass
+        browser.value("window.fetch = window.answering, 0")
+        browser.wait_for(text_of("connection") + " === 'live'", 90)
+        before = browser.value(newest)
+        browser.wait_for(f"{newest} > {before}", 60)
+    gaps = browser.value(f"progress.get({job}).epoch.filter((epoch, i, all) => i > 0 && epoch !== all[i - 1] + 1).join(' ')")
+    assert gaps == "", f"epochs are missing before {gaps}"
     print(f"{len(browser.requests)} requests, all of {daemon.url}; screenshots in {pictures}")
