@@ -97,20 +97,31 @@ void ProgressReader::forget_some() {
 
 void ProgressReader::read(Run& run) {
   const runs::FolderReader folder(run.folder);
-  read_facts(run, folder);
+  const auto config = folder.open("config.yaml");
+  forget_run_before(run, stamp_of_config(config));
+  read_facts(run, folder, config);
   run.tail.look(folder, run.folder, [&](std::string_view line) { run.course.take(line); });
 }
 
-void ProgressReader::read_facts(Run& run, const runs::FolderReader& folder) {
-  const auto file = folder.open("config.yaml");
-  const std::string stamp = stamp_of_config(file) + "; " + stamp_of_changes(folder);
+// Of a job that was retried after its run folder had been deleted.
+void ProgressReader::forget_run_before(Run& run, const std::string& config_stamp) {
+  if (run.config_stamp == config_stamp) return;
+  run.config_stamp = config_stamp;
+  run.tail = {};
+  run.course = {};
+  run.reading = run.last_used;
+}
+
+void ProgressReader::read_facts(Run& run, const runs::FolderReader& folder,
+                                const runs::FolderReader::OpenFile& config) {
+  const std::string stamp = run.config_stamp + "; " + stamp_of_changes(folder);
   if (stamp == run.facts_stamp) return;
   run.facts_stamp = stamp;
   run.facts = {};
-  const auto config = runs::ConfigText::read(file.read(0, kMostConfigBytes));
-  if (!config) return;
-  run.facts.planned_epochs = planned_epochs(run.folder, *config);
-  const auto metric = base::from_name<config::Metric>(config->value_of("training.metric").value_or(""));
+  const auto text = runs::ConfigText::read(config.read(0, kMostConfigBytes));
+  if (!text) return;
+  run.facts.planned_epochs = planned_epochs(run.folder, *text);
+  const auto metric = base::from_name<config::Metric>(text->value_of("training.metric").value_or(""));
   if (metric) run.facts.metric = base::name_of(*metric);
 }
 

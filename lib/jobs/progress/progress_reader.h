@@ -31,8 +31,9 @@ class ProgressReader {
     ProgressMark mark;
   };
   // With the epochs that came after a former look's mark; all of them without one, and where what had been read by then
-  // was forgotten. A run folder that is not there yet, or that cannot be read, has no epochs. Reads at most 5 MiB of
-  // it, and 8 MiB more where settings of the run were changed since the last look.
+  // was forgotten, or another run has begun in the folder. A run folder that is not there yet, or that cannot be read,
+  // has no epochs. Reads at most 5 MiB of it, and 8 MiB more where settings of the run were changed since the last
+  // look.
   Look look(const Job& job, const ProgressMark& since = {});
   // What was read of these is not forgotten until the next call.
   void keep(const std::vector<Job>& running);
@@ -44,6 +45,7 @@ class ProgressReader {
   };
   struct Run {
     std::string folder;
+    std::string config_stamp;  // of its config.yaml: another run's is another file
     TelemetryTail tail;
     Course course;
     Facts facts;
@@ -54,7 +56,8 @@ class ProgressReader {
   Run& run_of(const Job& job);
   void forget_some();
   static void read(Run& run);
-  static void read_facts(Run& run, const runs::FolderReader& folder);
+  static void forget_run_before(Run& run, const std::string& config_stamp);
+  static void read_facts(Run& run, const runs::FolderReader& folder, const runs::FolderReader::OpenFile& config);
 
   std::map<JobId, Run> runs_;
   std::set<JobId> kept_;

@@ -99,6 +99,23 @@ TEST_CASE("what was read stays when the folder goes") {
   CHECK(room.reader.look(room.job).progress.epochs == 1);
 }
 
+TEST_CASE("a run that begins anew in the folder has nothing of the one that was deleted there") {
+  RunRoom room;
+  room.add_config(12);
+  room.add(epoch_line(1, 2) + epoch_line(2, 1) + seed_line(2, "seed-1", "TRAINING", 0));
+  const auto before = room.reader.look(room.job);
+  REQUIRE(before.progress.seeds.size() == 1);
+  std::filesystem::remove_all(room.job.run_dir);
+  room.add_config(1000);
+  const auto look = room.reader.look(room.job, before.mark);
+  CHECK(look.mark.reading != before.mark.reading);
+  CHECK(look.progress.planned_epochs == 1000);
+  CHECK(look.progress.epochs == 0);
+  CHECK(look.progress.seeds.empty());
+  room.add(epoch_line(1, 3));
+  CHECK(room.reader.look(room.job, look.mark).progress.epoch == std::vector<std::int64_t>{1});
+}
+
 TEST_CASE("the runs that were asked for least recently are forgotten") {
   RunRoom room;
   room.add_config(3);
