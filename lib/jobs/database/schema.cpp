@@ -70,6 +70,12 @@ Database open_database(const std::string& path) {
                       "daemon may have it open; to look into it, copy it while no daemon is running",
                       path));
     }
+    if (error.out_of_space()) {
+      throw base::Error(base::ExitCode::kResources,
+                        fmt::format("the job database {} cannot be opened: {}. It is left as it is; start the daemon "
+                                    "again once its disk has room and works (and no ulimit -f keeps files short)",
+                                    path, error.what()));
+    }
     throw base::Error(base::ExitCode::kCheckpoint,
                       fmt::format("the job database {} cannot be used: {}. Runs and their checkpoints are not in it. "
                                   "If it is damaged, docs/daemon.md says under \"Recovery by hand\" how to save what "

@@ -1,6 +1,9 @@
 #include "jobs/database/schema.h"
 
+#include <sys/resource.h>
+
 #include <catch2/catch_test_macros.hpp>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -23,6 +26,26 @@ std::string refusal_of(const std::string& path, esper::base::ExitCode expected =
   }
   return "";
 }
+
+// While it lives, no file of this process may get longer.
+class ShortFiles {
+ public:
+  explicit ShortFiles(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    const rlimit limit{bytes, before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  }
+  ~ShortFiles() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    ::signal(SIGXFSZ, handler_);
+  }
+  ShortFiles(const ShortFiles&) = delete;
+  ShortFiles& operator=(const ShortFiles&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
 
 }  // namespace
 
@@ -93,6 +116,19 @@ TEST_CASE("one that is damaged is refused with the way out") {
   SECTION("no database at all") { std::ofstream(path) << std::string(9000, 'x'); }
   SECTION("its end is missing") { std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2); }
   CHECK(refusal_of(path).find("docs/daemon.md") != std::string::npos);
+}
+
+TEST_CASE("one that cannot be made for lack of room is not called damaged, and can be made later") {
+  const esper::test::TemporaryFolder folder;
+  const std::string path = folder / "jobs.db";
+  std::string refusal;
+  {
+    const ShortFiles short_files(8192);
+    refusal = refusal_of(path, esper::base::ExitCode::kResources);
+  }
+  CHECK(refusal.find("once its disk has room") != std::string::npos);
+  CHECK(refusal.find("damaged") == std::string::npos);
+  open_database(path);
 }
 
 TEST_CASE("one that another connection has is refused until that is gone") {
