@@ -33,7 +33,7 @@ bool is_job_name(const std::string& name) {
 }
 
 constexpr const char* kNameRule =
-    "name: needs 1 to 200 characters, no \"/\" and no control characters, and may not begin with a dot";
+    "name: needs 1 to 200 bytes of UTF-8, no \"/\" and no control characters, and may not begin with a dot";
 
 void check_config(const std::string& config, std::vector<std::string>& mistakes) {
   for (const auto& problem : read_run_file(config).problems) mistakes.push_back("config: " + base::to_string(problem));

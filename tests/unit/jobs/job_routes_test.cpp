@@ -55,6 +55,19 @@ TEST_CASE("an order that is none is refused with those that there are") {
   CHECK_THAT(refused.body, ContainsSubstring("newest, begin, ended"));
 }
 
+TEST_CASE("a name of up to 200 bytes is taken, and the refusal of a longer one counts bytes, too") {
+  Routes routes;
+  json body{{"folder", "/"}, {"runs_dir", routes.folder / "runs"}, {"config", "seed: 1\n"}, {"hold", true}};
+  std::string name;
+  for (int letters = 0; letters < 100; ++letters) name += "\u00e9";
+  body["name"] = name;
+  CHECK(routes.ask("POST", "/v1/jobs", body).status == 201);
+  body["name"] = name + "e";
+  const auto refused = routes.ask("POST", "/v1/jobs", body);
+  CHECK(refused.status == 400);
+  CHECK_THAT(refused.body, ContainsSubstring("name: needs 1 to 200 bytes of UTF-8"));
+}
+
 TEST_CASE("a run folder that has a run is refused at once, also of a seed; a repeated submission is not") {
   Routes routes;
   json body{
