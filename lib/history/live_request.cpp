@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
@@ -22,13 +24,28 @@ bool is_assignment(const std::string& word) {
 
 std::string field_of(const std::string& assignment) { return assignment.substr(0, assignment.find('=')); }
 
-// What holds once everything that lies there is accepted.
-std::vector<std::string> known_assignments(base::FileSystem& files, const std::string& run) {
-  auto known = assignments_of(accepted_changes(files, run));
+// By number. One that the training took since it was listed is left out, and so is one that it will refuse.
+std::map<std::uint32_t, RequestedSettings> pending_settings(base::FileSystem& files, const std::string& run) {
+  std::map<std::uint32_t, RequestedSettings> pending;
   for (const auto& request : pending_requests(files, run)) {
-    const auto settings = read_request(files, request);
-    if (!settings) continue;  // the training refuses it
-    for (const auto& one : assignments_of(*settings)) known.push_back(one);
+    try {
+      if (auto settings = read_request(files, request)) pending[request.number] = std::move(*settings);
+    } catch (const base::IoError& error) {
+      if (error.error_number() != ENOENT) throw;
+    }
+  }
+  return pending;
+}
+
+// What holds once everything that lies there is accepted. A run that trains moves requests to the accepted changes
+// meanwhile, so these are read last.
+std::vector<std::string> known_assignments(base::FileSystem& files, const std::string& run) {
+  auto pending = pending_settings(files, run);
+  const auto accepted = accepted_changes(files, run);
+  for (const auto& change : accepted) pending.erase(change.request);
+  auto known = assignments_of(accepted);
+  for (const auto& [number, settings] : pending) {
+    for (auto& one : assignments_of(settings)) known.push_back(std::move(one));
   }
   return known;
 }
