@@ -185,8 +185,9 @@ std::optional<fs::path> image_validation_folder(const DataConfig& config) {
   if (!config.validation_path.empty()) return config.validation_path;
   const fs::path root = config.path;
   if (image_training_folder(root) == root) return std::nullopt;
-  if (!config.test_path.empty()) return first_folder({root / "validation"});
-  return first_folder({root / "validation", root / kImageTestFolder});
+  const auto own = first_folder({root / "validation", root / "val", root / "valid"});
+  if (own || !config.test_path.empty()) return own;
+  return first_folder({root / kImageTestFolder});
 }
 
 ImageList chosen_images(const ImageList& list, const std::vector<std::int64_t>& chosen) {

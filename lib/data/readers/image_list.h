@@ -16,7 +16,8 @@ constexpr const char* kImageTestFolder = "test";
 
 // `folder`/train where there is one, else `folder`.
 std::filesystem::path image_training_folder(const std::filesystem::path& folder);
-// data.validation_path, else what data.path has beside its train: validation, or test where the run names no test_path.
+// data.validation_path, else what data.path has beside its train: validation, val or valid, or test where the run names
+// no test_path.
 std::optional<std::filesystem::path> image_validation_folder(const config::DataConfig& config);
 
 struct ImageList {

@@ -50,7 +50,7 @@ std::string hint_of_reading(const config::DataConfig& data) {
   using config::DataKind;
   constexpr const char* kPngs = "PNGs with a gamma, a colour profile or 16 bits a channel";
   std::string read;
-  if (data.kind == DataKind::kImages) read = kPngs;
+  if (data.kind == DataKind::kImages) read = fmt::format("folders val and valid (as validation data), and {},", kPngs);
   if (data.kind == DataKind::kWebdataset) read = fmt::format("arrays of uint8 (as pixels), and {},", kPngs);
   if (data.kind == DataKind::kCsv && !data.validation_path.empty())
     read = "validation columns that are in another order than those of the training file (by their names)";

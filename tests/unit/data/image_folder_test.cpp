@@ -68,6 +68,19 @@ TEST_CASE("images: folders are classes in order, a test folder validates, pixels
   CHECK(parts.validation->class_names == std::vector<std::string>{"cat"});
 }
 
+TEST_CASE("images: the folder beside train that validates may be called validation, val or valid; test does not then") {
+  const TempFolder folder;
+  write_parts(folder, 10);
+  const std::string name = GENERATE("validation", "val", "valid");
+  write_file(folder / (name + "/ant/1.png"), png(picture(8, 6, 5)));
+  auto config = config_of(folder);
+  if (GENERATE(false, true)) config.test_path = folder / "test";
+  const auto parts = read(config);
+  CHECK(parts.train.labels.size() == 20);
+  REQUIRE(parts.validation);
+  CHECK(parts.validation->class_names == std::vector<std::string>{"ant"});
+}
+
 TEST_CASE("images: the test folder of a run that names it does not validate, and is decoded only to be tested on") {
   const TempFolder folder;
   write_parts(folder, 10);

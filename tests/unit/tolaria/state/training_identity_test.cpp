@@ -34,7 +34,8 @@ std::string refusal_of_other_data(DataKind kind, const std::string& validation_p
 
 TEST_CASE("where this version reads data otherwise than earlier ones, the refusal of other data says so") {
   CHECK_THAT(refusal_of_other_data(DataKind::kWebdataset), ContainsSubstring("uint8") && ContainsSubstring("PNGs"));
-  CHECK_THAT(refusal_of_other_data(DataKind::kImages), ContainsSubstring("16 bits a channel"));
+  CHECK_THAT(refusal_of_other_data(DataKind::kImages),
+             ContainsSubstring("folders val and valid") && ContainsSubstring("16 bits a channel"));
   CHECK_THAT(refusal_of_other_data(DataKind::kCsv, "/data/validation.csv"), ContainsSubstring("by their names"));
   for (const auto kind : {DataKind::kCsv, DataKind::kNpy})
     CHECK(refusal_of_other_data(kind) == "the data in /data/train differ from its training data");
