@@ -115,10 +115,15 @@ NewSamples read_array(const fs::path& file, const Preprocessing& like) {
   auto raw = read_npy_inputs(file, {});
   const auto wanted = like.shape.sizes();
   const bool flat = raw.sizes.size() == 1 || wanted.size() == 1;
+  const auto elements =
+      static_cast<std::int64_t>(std::visit([](const auto& values) { return values.size(); }, raw.values));
   if (raw.sizes != wanted && !(flat && elements_of(raw.sizes) == elements_of(wanted))) {
     fail_input(
         file, "",
-        fmt::format("holds samples of shape {}, the run was trained on {}", shape_text(raw.sizes), shape_text(wanted)));
+        fmt::format("holds samples of shape {}, the run was trained on {}{}", shape_text(raw.sizes), shape_text(wanted),
+                    elements == elements_of(wanted)
+                        ? "; if it is a single sample, put a dimension of 1 before the others: x[None] in numpy"
+                        : ""));
   }
   const bool pixels = std::holds_alternative<Bytes>(raw.values);
   if (pixels != (like.element == Element::kPixel)) {
@@ -126,8 +131,7 @@ NewSamples read_array(const fs::path& file, const Preprocessing& like) {
                pixels ? "is of type uint8, which are pixels; the run was trained on numbers (float32)"
                       : "holds numbers; the run was trained on pixels (uint8)");
   }
-  const auto elements = std::visit([](const auto& values) { return values.size(); }, raw.values);
-  return of_file(file, std::move(raw.values), static_cast<std::int64_t>(elements) / elements_of(wanted), like);
+  return of_file(file, std::move(raw.values), elements / elements_of(wanted), like);
 }
 
 // Names every image that cannot be used.

@@ -20,7 +20,12 @@ base::Expected<std::string> ClassNames::checked(std::string_view text) {
   if (std::trunc(*value) == *value && std::abs(*value) <= kLargest) {
     return std::to_string(static_cast<std::int64_t>(*value));
   }
-  return base::failure("the class must be a whole number or a name, found " + base::in_quotes(name));
+  return base::failure(not_a_class(name));
+}
+
+std::string not_a_class(std::string_view text) {
+  return "the class must be a whole number or a name, found " + base::in_quotes(text) +
+         "; other numbers are targets of task: regression";
 }
 
 std::int64_t ClassNames::id_of(const std::string& name, const std::filesystem::path& file, const std::string& place) {

@@ -12,6 +12,9 @@
 
 namespace esper::data {
 
+// What is wrong with a number that is no class.
+std::string not_a_class(std::string_view text);
+
 class ClassNames {
  public:
   // A whole number ("1.0" is "1") or a name; the reason where it is neither.

@@ -1,5 +1,7 @@
 #include "data/files/csv_field.h"
 
+#include <utility>
+
 #include "base/parse_number.h"
 
 namespace esper::data {
@@ -11,6 +13,15 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::optional<double> number_of(std::string_view text) { return base::parse_number<double>(trimmed(text)); }
+
+std::string hint_of_separator(std::string_view field) {
+  for (const auto& [separator, name] :
+       {std::pair{';', "semicolons"}, std::pair{'\t', "tabs"}, std::pair{'|', "bars"}}) {
+    if (field.find(separator) == field.npos) continue;
+    return std::string("; the line holds ").append(name).append(": convert the file, fields are separated by commas");
+  }
+  return "";
+}
 
 CsvSize csv_size(std::string_view text) {
   CsvSize size;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace esper::data {
@@ -12,6 +13,9 @@ std::string_view trimmed(std::string_view text);
 
 // A decimal number with a point, or nan or inf; nothing for anything else.
 std::optional<double> number_of(std::string_view text);
+
+// Of a line's only field: that it holds other separators than commas; empty where it holds none.
+std::string hint_of_separator(std::string_view field);
 
 // Upper bounds of what a text holds, since quoted fields may hold commas and line ends.
 struct CsvSize {

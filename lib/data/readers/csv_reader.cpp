@@ -8,6 +8,7 @@
 
 #include "base/expected.h"
 #include "data/files/byte_file.h"
+#include "data/files/class_names.h"
 #include "data/files/csv_cursor.h"
 #include "data/files/csv_field.h"
 #include "data/files/memory_need.h"
@@ -96,7 +97,10 @@ class CsvReader {
   base::Expected<void> read_sample(const std::vector<CsvField>& fields, std::size_t& at) {
     const auto last = fields.size() - 1;
     at = last;
-    if (last == 0) return base::failure("one field; a line is numbers and then the class, separated by commas");
+    if (last == 0) {
+      return base::failure("one field; a line is numbers and then the class, separated by commas" +
+                           hint_of_separator(fields[0].text));
+    }
     if (width_ != 0 && fields.size() != width_) {
       return base::failure(fmt::format("the line has {} fields, the first sample has {}", fields.size(), width_));
     }
@@ -115,7 +119,7 @@ class CsvReader {
     if (has_number_targets(options_.task)) return read_target(fields, name, value);
     if (name.empty()) return base::failure("the class is missing");
     if (value && (std::trunc(*value) != *value || std::abs(*value) > 1e15)) {
-      return base::failure("the class must be a whole number or a name, found " + quoted(name));
+      return base::failure(not_a_class(name) + "; the class is the last field");
     }
     begin_or_go_on(fields);
     const auto unused = static_cast<std::int64_t>((values_.capacity() - values_.size()) * sizeof(float));

@@ -192,28 +192,54 @@ std::optional<RawSamples> find_pair(const FindArray& find, const std::string& x_
   return pair_up(*x, *y, options, bad);
 }
 
-FindArray arrays_of_folder(const fs::path& folder, const ReadOptions& options) {
-  return [&folder, options](const std::string& name) -> std::optional<NpyArray> {
+struct Arrays {
+  FindArray find;
+  std::vector<std::string> names;  // of the files
+};
+
+Arrays arrays_of_folder(const fs::path& folder, const ReadOptions& options) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".npy") names.push_back(it->path().filename().string());
+  }
+  std::ranges::sort(names);
+  auto find = [&folder, options](const std::string& name) -> std::optional<NpyArray> {
     const auto file = folder / (name + ".npy");
     std::error_code ignored;
     if (!fs::exists(file, ignored)) return std::nullopt;
     return parse_npy(read_bytes_raw(file, options), file.string());
   };
+  return {std::move(find), std::move(names)};
 }
 
-FindArray arrays_of_archive(const fs::path& file, const Bytes& archive, const ReadOptions& options) {
-  return [&file, &archive, options,
-          members = list_zip(archive, file)](const std::string& name) -> std::optional<NpyArray> {
+Arrays arrays_of_archive(const fs::path& file, const Bytes& archive, const ReadOptions& options) {
+  auto members = list_zip(archive, file);
+  std::vector<std::string> names;
+  for (const auto& member : members) names.push_back(member.name);
+  auto find = [&file, &archive, options,
+               members = std::move(members)](const std::string& name) -> std::optional<NpyArray> {
     const auto found =
         std::find_if(members.begin(), members.end(), [&](const auto& m) { return m.name == name + ".npy"; });
     if (found == members.end()) return std::nullopt;
     return parse_npy(read_zip_member(archive, *found, options, file), file.string() + "/" + found->name);
   };
+  return {std::move(find), std::move(names)};
+}
+
+std::string no_known_arrays(std::vector<std::string> names) {
+  constexpr std::size_t kShown = 8;
+  const std::string text = "holds no arrays x and y, inputs and targets, or x_train and y_train";
+  if (names.empty()) return text;
+  const bool more = names.size() > kShown;
+  names.resize(std::min(names.size(), kShown));
+  return text + "; it holds " + base::joined(names) + (more ? ", ..." : "");
 }
 
 // Beside x or inputs, x_test counts only where it is asked for.
-RawParts pick_arrays(const fs::path& path, const FindArray& find, const ReadOptions& options, BadSamples& bad,
+RawParts pick_arrays(const fs::path& path, const Arrays& arrays, const ReadOptions& options, BadSamples& bad,
                      Parts wanted) {
+  const auto& find = arrays.find;
   RawParts parts;
   if (wanted == Parts::kTest) {
     parts.test = find_pair(find, "x_test", "y_test", options, bad);
@@ -227,7 +253,7 @@ RawParts pick_arrays(const fs::path& path, const FindArray& find, const ReadOpti
   for (const auto& [x, y] : {std::pair{"x", "y"}, std::pair{"inputs", "targets"}}) {
     if (auto all = find_pair(find, x, y, options, bad)) return {.train = std::move(*all)};
   }
-  fail_input(path, "", "holds no arrays x and y, inputs and targets, or x_train and y_train");
+  fail_input(path, "", no_known_arrays(arrays.names));
 }
 
 }  // namespace

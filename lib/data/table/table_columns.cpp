@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "base/text/nearest.h"
 #include "base/text/printable.h"
+#include "data/files/csv_field.h"
 #include "data/files/input_error.h"
 #include "data/files/target_number.h"
 
@@ -22,8 +23,9 @@ bool holds(const Names& names, const std::string& name) {
 
 std::string no_such_column(const std::string& name, const Names& header) {
   const auto near = base::nearest(name, header);
-  return fmt::format("has no column {}{}", base::in_quotes(name),
-                     near ? "; did you mean " + base::in_quotes(*near) + "?" : "");
+  return fmt::format("has no column {}{}{}", base::in_quotes(name),
+                     near ? "; did you mean " + base::in_quotes(*near) + "?" : "",
+                     header.size() == 1 ? hint_of_separator(header.front()) : "");
 }
 
 void require_known(const Names& names, const Names& header, const std::string& key, const std::filesystem::path& file) {
@@ -61,7 +63,9 @@ TableEncoding chosen_columns(const Names& header, const config::ColumnsConfig& c
   for (const auto& name : config.categorical) {
     if (!holds(inputs, name)) fail_config("columns.categorical", base::in_quotes(name) + " is not one of the features");
   }
-  if (inputs.empty()) fail_input(file, "line 1", "there is no column besides the target");
+  if (inputs.empty()) {
+    fail_input(file, "line 1", "there is no column besides the target" + hint_of_separator(header.front()));
+  }
   return encoding;
 }
 

@@ -117,7 +117,8 @@ class RowReader {
     if (is_missing(cell)) return base::failure("the target is missing");
     if (!has_number_targets(options_.task)) {
       const auto name = ClassNames::checked(cell);
-      return name ? base::Expected<void>() : base::failure(name.error());
+      if (name) return {};
+      return base::failure(name.error() + "; data.columns.target names the column with the class");
     }
     const auto value = number_of(cell);
     if (!value) return base::failure("expected a number as the target, found " + base::in_quotes(cell));

@@ -128,6 +128,14 @@ TEST_CASE("table: words and means are those of the training part alone") {
   CHECK(splits.train.inputs.narrow(1, 1, 30).sum().item<float>() == 30);
 }
 
+TEST_CASE("table: a file with other separators than commas is named as such") {
+  Table table("area;city;kind\n50;Bern;flat\n");
+  CHECK_THAT(table.complaint(base::ExitCode::kConfig),
+             ContainsSubstring("has no column \"city\"; the line holds semicolons: convert the file"));
+  table.config.columns.categorical = {};
+  CHECK_THAT(table.complaint(), ContainsSubstring("no column besides the target; the line holds semicolons: convert"));
+}
+
 TEST_CASE("table: what a row lacks is named by line and column") {
   const auto complaint = [](const std::string& text) { return Table(text).complaint(); };
   CHECK_THAT(complaint("area,city,rooms,kind\n50,Bern,two,flat\n"),
@@ -135,7 +143,9 @@ TEST_CASE("table: what a row lacks is named by line and column") {
   CHECK_THAT(complaint("area,city,rooms,kind\n50,Bern,inf,flat\n"), ContainsSubstring("is not a finite number"));
   CHECK_THAT(complaint("area,city,rooms,kind\n50,Bern,1,\n"),
              ContainsSubstring("line 2, column \"kind\": the target is missing"));
-  CHECK_THAT(complaint("area,city,rooms,kind\n50,Bern,1,0.5\n"), ContainsSubstring("a whole number or a name"));
+  CHECK_THAT(complaint("area,city,rooms,kind\n50,Bern,1,0.5\n"),
+             ContainsSubstring("a whole number or a name") && ContainsSubstring("task: regression") &&
+                 ContainsSubstring("data.columns.target names the column with the class"));
   CHECK_THAT(complaint("area,city,rooms,kind\n50,Bern,1\n"),
              ContainsSubstring("line 2: the line has 3 fields, the header names 4"));
   CHECK_THAT(complaint("area,city,area,kind\n"), ContainsSubstring("two columns are called \"area\""));
