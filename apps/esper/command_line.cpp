@@ -6,6 +6,8 @@
 
 #include "base/text/joined.h"
 #include "base/text/nearest.h"
+#include "config/fields/field_table.h"
+#include "config/fields/other_names.h"
 
 namespace esper {
 namespace {
@@ -67,17 +69,44 @@ std::vector<std::string> option_names(const CLI::App& root) {
 
 std::string quoted(const std::string& word) { return "\"" + word + "\""; }
 
+// The field or section of a run file that an option is called after: "batch-size" is data.batch_size. Empty: there is
+// none, or several.
+std::string field_called(std::string name) {
+  std::ranges::replace(name, '-', '_');
+  if (const auto other = config::field_of_other_name(name); !other.empty()) name = other;
+  config::RunConfig config;
+  std::vector<std::string> found;
+  for (const auto& row : config::field_table(config)) {
+    if (row.path != name && row.key() != name) continue;
+    const auto path = row.is_section() ? row.path + ".KEY" : row.path;
+    if (row.path == name) return path;
+    found.push_back(path);
+  }
+  return found.size() == 1 ? found.front() : "";
+}
+
+// Where `word` is no option, but a run file has a field of that name.
+std::string hint_of_field(const std::string& word) {
+  if (!word.starts_with("--")) return "";
+  const auto equals = std::min(word.find('='), word.size());
+  const auto field = field_called(word.substr(2, equals - 2));
+  if (field.empty()) return "";
+  return " (write --set " + field + (equals == word.size() ? "=VALUE" : word.substr(equals)) + ")";
+}
+
 // The remedy for one word; empty if none is known.
 std::string hint_for(const std::string& word, const std::vector<std::string>& options) {
   const bool takes_set = std::find(options.begin(), options.end(), kSet) != options.end();
   if (takes_set && !word.starts_with('-') && word.find('=') != std::string::npos) return " (write --set " + word + ")";
+  if (const auto hint = takes_set ? hint_of_field(word) : ""; !hint.empty()) return hint;
   const bool takes_config = std::find(options.begin(), options.end(), kConfig) != options.end();
   if (takes_config && word.ends_with(".yaml")) return " (write " + std::string(kConfig) + " " + word + ")";
   const std::size_t from = std::min(word.find_first_not_of('-'), word.size());
   const std::string name = word.substr(from, word.find('=', from) - from);
   constexpr std::size_t kShortest = 2;
   const auto close = name.size() < kShortest ? std::nullopt : base::nearest("--" + name, options);
-  return close ? " (did you mean " + *close + "?)" : "";
+  const bool may_be_meant = close && (word.starts_with('-') || *close == "--" + name);
+  return may_be_meant ? " (did you mean " + *close + "?)" : "";
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "base/text/printable.h"
 #include "config/loading/read_value.h"
@@ -17,6 +18,18 @@ namespace esper::config {
 using base::Place;
 using base::Problem;
 using base::shortened;
+
+namespace {
+
+// Where a section was given its kind alone.
+std::string hint_of_kind(const FieldRow* kind, const YamlNode& given) {
+  if (kind == nullptr || given.kind != YamlNode::Kind::kScalar) return "";
+  const auto* choice = std::get_if<EnumField>(&kind->value);
+  if (choice != nullptr && std::ranges::count(choice->names, given.text) == 0) return "";
+  return "; write {kind: " + base::printable_line(shortened(given.text)) + "}";
+}
+
+}  // namespace
 
 DocumentLoader::DocumentLoader(LoadedConfig& out, std::string run_file)
     : out_(out), fields_(out.config), places_(out.origins, std::move(run_file)) {}
@@ -62,9 +75,10 @@ void DocumentLoader::finish() {
 
 void DocumentLoader::apply_section(const YamlNode& node, const std::string& section) {
   if (node.kind != YamlNode::Kind::kMap) {
-    return report(
-        node.place, section,
-        "expected a section, that is lines of \"key: value\"; known keys: " + fields_.keys_of(section, kind_));
+    return report(node.place, section,
+                  "expected a section, that is lines of \"key: value\"" +
+                      hint_of_kind(fields_.find(join_path(section, "kind")), node) +
+                      "; known keys: " + fields_.keys_of(section, kind_));
   }
   for (const YamlEntry& entry : node.entries) {
     const bool extends = section.empty() && entry.key == kExtends;

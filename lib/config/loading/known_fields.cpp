@@ -4,6 +4,7 @@
 
 #include "base/text/joined.h"
 #include "base/text/nearest.h"
+#include "config/fields/other_names.h"
 
 namespace esper::config {
 
@@ -41,6 +42,7 @@ std::string KnownFields::unknown_key(const std::string& key, const std::string& 
   for (const FieldRow& row : rows_) {
     if (row.path == key || row.key() == key) elsewhere.push_back(row.path);
   }
+  if (const auto other = field_of_other_name(key); !other.empty()) elsewhere.emplace_back(other);
   constexpr std::size_t kFew = 3;
   const std::vector<std::string> here = keys(section, kind);
   if (const auto close = nearest(key, here)) {

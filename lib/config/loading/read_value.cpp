@@ -113,7 +113,7 @@ class Reader {
     if (is_scalar() && found != names.end()) {
       return field.set(field.value, static_cast<std::size_t>(found - names.begin()));
     }
-    const auto close = is_scalar() ? nearest(node_.text, names) : std::nullopt;
+    const auto close = is_scalar() ? nearest(base::lower_case(node_.text), names) : std::nullopt;
     expected(type_text(field), close ? "; did you mean " + *close + "?" : "");
   }
   void operator()(const EntriesField& field) {

@@ -25,6 +25,21 @@ TEST_CASE("what is no section, or a key that a text cannot have, is refused with
   check_problem(c);
 }
 
+TEST_CASE("a section that was given its kind alone is shown with it") {
+  CHECK_THAT(problem_of("training: {optimizer: adamw}\n"),
+             ContainsSubstring("expected a section") && ContainsSubstring("; write {kind: adamw}; known keys: kind"));
+  CHECK_THAT(problem_of("device: cuda:1\n"), ContainsSubstring("; write {kind: cuda:1}"));
+  CHECK_THAT(problem_of("data: iris.csv\n"), !ContainsSubstring("write"));
+  CHECK_THAT(problem_of("checkpoint: best\n"), !ContainsSubstring("write {kind"));
+}
+
+TEST_CASE("a key that other trainers have leads to the field") {
+  CHECK_THAT(problem_of("learning_rate: 0.1\n"),
+             StartsWith("f:1:1: learning_rate: unknown key; there is training.optimizer.lr. Known here: name"));
+  CHECK_THAT(problem_of("training: {early_stopping: 3}\n"), ContainsSubstring("there is training.early_stop_epochs."));
+  CHECK_THAT(problem_of("model: resnet\n"), ContainsSubstring("unknown key; there is host."));
+}
+
 TEST_CASE("an unknown key names the nearest known one, or where it belongs") {
   CHECK_THAT(problem_of("epohcs: 3\n"), ContainsSubstring("unknown key; did you mean epochs? Known here: name, seed"));
   CHECK_THAT(problem_of("training:\n  lr: 3\n"),

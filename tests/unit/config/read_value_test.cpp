@@ -71,6 +71,8 @@ TEST_CASE("a wrong value is refused with its place, its path and the way out") {
       Case{"name: [a]\n", "f:1:7: name: expected text, found a list"},
       Case{"device: {precision: fp23}\n",
            "f:1:21: device.precision: expected one of auto, fp32, bf16, fp16, found \"fp23\"; did you mean fp32?"},
+      Case{"training: {optimizer: {kind: SGD}}\n",
+           "f:1:30: training.optimizer.kind: expected one of sgd, adamw, found \"SGD\"; did you mean sgd?"},
       Case{"device: {precision: [fp32]}\n", "f:1:21: device.precision: expected one of"},
       Case{"training: {optimizer: {lr: .nan}}\n", "f:1:28: training.optimizer.lr: expected a finite number"},
       Case{"training: {optimizer: {lr: -.inf}}\n", "f:1:28: training.optimizer.lr: expected a finite number"},

@@ -73,6 +73,22 @@ TEST_CASE("words that a command does not take are listed in their order, with th
   CHECK(complaint_about({"file"}) == "none");
 }
 
+TEST_CASE("an option that is called as a field of the run file is written as an assignment") {
+  CHECK(complaint_about({"file", "--epochs", "5"}) ==
+        "esper check does not take \"--epochs\" (write --set epochs=VALUE), \"5\"");
+  CHECK(complaint_about({"file", "--batch-size=16"}) ==
+        "esper check does not take \"--batch-size=16\" (write --set data.batch_size=16)");
+  CHECK(complaint_about({"file", "--training.optimizer.lr=1"}) ==
+        "esper check does not take \"--training.optimizer.lr=1\" (write --set training.optimizer.lr=1)");
+  CHECK(complaint_about({"file", "--device", "cpu"}) ==
+        "esper check does not take \"--device\" (write --set device.KEY=VALUE), \"cpu\"");
+  CHECK(complaint_about({"file", "--learning-rate=1"}) ==
+        "esper check does not take \"--learning-rate=1\" (write --set training.optimizer.lr=1)");
+  CHECK(complaint_about({"file", "--kind=csv"}) == "esper check does not take \"--kind=csv\"");  // several have one
+  CHECK(complaint_about({"file", "configs"}) == "esper check does not take \"configs\"");
+  CHECK(complaint_about({"file", "config"}) == "esper check does not take \"config\" (did you mean --config?)");
+}
+
 TEST_CASE("what became an assignment is named where a positional argument is missing, and only there") {
   CHECK(complaint_about({"--set", "epochs=1", "run=1.yaml"}) ==
         "\"run=1.yaml\" was read as an assignment of --set; write ./run=1.yaml, or put it before --set");
