@@ -50,6 +50,9 @@ TEST_CASE("rules are of the host's parameters alone, and one that fits none of t
   rules.groups = {"layer1.wieght:lr=0.1"};
   CHECK_THROWS_WITH(check_rules(rules, host),
                     "training.groups: \"layer1.wieght\" matches no parameter of the host; did you mean layer1.weight?");
+  rules.groups = {"features.*:lr=0.1"};
+  CHECK_THROWS_WITH(check_rules(rules, host),
+                    "training.groups: \"features.*\" matches no parameter of the host; its parameters: layer1.weight");
 }
 
 TEST_CASE("updates are those of torch.optim with parameter groups") {
