@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "base/text/joined.h"
+#include "base/text/printable.h"
 #include "config/facts/exported_host.h"
+#include "data/class_counts.h"
 #include "data/files/raw_samples.h"
 #include "data/files/target_number.h"
 
@@ -44,6 +46,20 @@ std::string misfit_of_targets(const config::RunConfig& config, const data::Datas
       "the data have {}, and the network's outputs are for {}; name other targets, or import a network for these "
       "(esper import, host.path)",
       text_of(targets, numbers), text_of(*outputs, numbers));
+}
+
+std::string doubt_of_targets(const config::RunConfig& config, const data::Dataset& data) {
+  constexpr double kLarge = 100;
+  if (config.task != config::Task::kRegression || data.process) return "";
+  for (std::int64_t k = 0; k < data.targets.size(1); ++k) {
+    const auto size = data.targets.select(1, k).to(torch::kDouble).square().mean().sqrt().item<double>();
+    if (size <= kLarge) continue;
+    return fmt::format(
+        "the numbers of target {} are large (root of their mean square: {:.0f}), and targets are not standardised: a "
+        "network learns numbers of about 1 far better, so divide them in the data",
+        base::in_quotes(data::name_of_class(data, k)), size);
+  }
+  return "";
 }
 
 }  // namespace esper::engine

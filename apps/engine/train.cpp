@@ -20,6 +20,7 @@
 #include "engine/known_error.h"
 #include "engine/open_run.h"
 #include "engine/start_run.h"
+#include "engine/target_fit.h"
 #include "engine/train_report.h"
 #include "engine/training_setup.h"
 #include "engine/trusted_programs.h"
@@ -150,7 +151,11 @@ int run(const TrainRequest& request) {
   if (resuming) open.emplace(open_run(request.resume));
   TrainingSetup setup = set_up(config, request.job.cache_dir, resuming ? "esper train --resume " + request.resume : "");
   lanes::check_lane(config.step, setup.device);
-  if (!resuming) begin_with_weights(setup);
+  if (!resuming) {
+    begin_with_weights(setup);
+    const auto doubt = doubt_of_targets(config, setup.data.train);
+    if (!doubt.empty()) nissa::log::warning(doubt);
+  }
   if (request.dry_run) {
     print_sizes(setup, request, open ? &*open : nullptr);
     return 0;

@@ -69,7 +69,19 @@ json figures_of(const json& report) {
   return figures;
 }
 
+float large_number(int sample, int output) { return 1000 * number(sample, output); }
+
 }  // namespace
+
+TEST_CASE("a regression whose targets are large begins with a warning that names the first of them") {
+  const RunRoom room;
+  const auto config = config_for(room, "regression", large_number);
+  CHECK_THAT(
+      train(config, room.run("large"), {"epochs=1"}).err,
+      ContainsSubstring("the numbers of target \"0\" are large") && ContainsSubstring("targets are not standardised"));
+  CHECK_THAT(train(config_for(room, "regression", number), room.run("small"), {"epochs=1"}).err,
+             !ContainsSubstring("targets are not standardised"));
+}
 
 TEST_CASE("a regression trains, grows and is judged by R2, and its figures come back from its checkpoint") {
   const RunRoom room;
