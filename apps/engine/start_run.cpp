@@ -61,6 +61,8 @@ void check_epochs_left(const OpenRun& open, const TrainingSetup& setup, const hi
     nissa::log::warning(text + "; its unfinished seeds stay as they are, since only the end of an epoch settles them");
   } else if (progress.epoch > epochs) {
     nissa::log::warning(text);
+  } else if (history::pending_requests(open.files, path).empty()) {  // one may ask for more epochs
+    nissa::log::info(text);
   }
 }
 

@@ -231,7 +231,9 @@ TEST_CASE("a run goes on for more epochs as if it had been meant to from the sta
   const auto expected = without_forecasts(record_of(room.run("long")));
   check_equal(without_forecasts(record_of(room.run("short"))), expected);
   // Nothing is left to do, and nothing is done.
-  REQUIRE(resume(room.run("short")).exit_code == 0);
+  const Finished over = resume(room.run("short"));
+  REQUIRE(over.exit_code == 0);
+  CHECK_THAT(over.err, ContainsSubstring("no epochs left to train: the run is at epoch 14 of 14; add epochs: "));
   check_equal(without_forecasts(record_of(room.run("short"))), expected);
   const Finished past = resume(room.run("short"), {"epochs=12"});
   CHECK(past.exit_code == 2);

@@ -165,10 +165,10 @@ TEST_CASE("a run that was given more epochs while it trained has these, not its 
   CHECK_FALSE(fs::exists(run / "changes"));
   REQUIRE(set(run, {"epochs=6"}).exit_code == 0);
   REQUIRE(set(run, {"training.optimizer.lr=0.01"}).exit_code == 0);  // the three epochs to come have it
-  for (int i = 0; i < 2; ++i) {
+  for (const bool is_over : {false, true}) {
     const Finished resumed = resume(run);
     CHECK(resumed.exit_code == 0);
-    CHECK_FALSE(ContainsSubstring("no epochs left").match(resumed.err));
+    CHECK(ContainsSubstring("no epochs left to train: the run is at epoch 6 of 6").match(resumed.err) == is_over);
     CHECK(read_json(run / "summary.json")["epochs"] == 6);
   }
   const auto runs_with = [&](const std::string& field) {
