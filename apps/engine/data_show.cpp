@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "base/text/joined.h"
 #include "base/text/json_struct.h"
+#include "base/text/rounding.h"
 #include "base/text/standard_output.h"
 #include "data/class_counts.h"
 #include "data/loading/loader.h"
@@ -18,6 +19,7 @@
 namespace esper::engine {
 namespace {
 
+using base::shortest_number;
 using base::write_line;
 using config::Task;
 using data::Dataset;
@@ -44,7 +46,8 @@ ordered_json json_values_of(const torch::Tensor& tensor) {
   const auto flat = tensor.flatten();
   auto list = ordered_json::array();
   for (std::int64_t i = 0; i < std::min(flat.numel(), kShownNumbers); ++i) {
-    flat.is_floating_point() ? list.push_back(flat[i].item<float>()) : list.push_back(flat[i].item<std::int64_t>());
+    flat.is_floating_point() ? list.push_back(shortest_number(flat[i].item<float>()))
+                             : list.push_back(flat[i].item<std::int64_t>());
   }
   return list;
 }
@@ -85,8 +88,10 @@ ordered_json ranges_json(const Dataset& set) {
   auto targets = ordered_json::array();
   for (std::int64_t k = 0; k < set.targets.size(1); ++k) {
     const auto range = range_of(set, k);
-    targets.push_back(
-        {{"name", name_of_class(set, k)}, {"least", range.least}, {"most", range.most}, {"mean", range.mean}});
+    targets.push_back({{"name", name_of_class(set, k)},
+                       {"least", shortest_number(range.least)},
+                       {"most", shortest_number(range.most)},
+                       {"mean", shortest_number(range.mean)}});
   }
   return targets;
 }

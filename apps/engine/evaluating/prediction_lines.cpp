@@ -3,17 +3,19 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <vector>
 
 #include "base/text/joined.h"
 #include "base/text/printable.h"
+#include "base/text/rounding.h"
 
 namespace esper::engine {
 namespace {
 
+using base::shortest_number;
+using base::shortest_text;
 using config::Task;
 using nlohmann::ordered_json;
 
@@ -27,9 +29,6 @@ std::string csv_field(const std::string& text) {
   return quoted + "\"";
 }
 
-// The shortest text that is read back as the same number.
-std::string number(float value) { return fmt::format("{}", value); }
-
 std::vector<std::int64_t> likeliest(std::span<const float> answers, std::int64_t count) {
   std::vector<std::int64_t> order(answers.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
@@ -40,9 +39,6 @@ std::vector<std::int64_t> likeliest(std::span<const float> answers, std::int64_t
   order.resize(static_cast<std::size_t>(count));
   return order;
 }
-
-// A double that JSON writes as briefly.
-double json_number(float value) { return std::strtod(number(value).c_str(), nullptr); }
 
 std::string name_of(const data::Preprocessing& it, std::int64_t i) {
   if (it.task != Task::kRegression || !it.class_names.empty()) return data::name_of_output(it, i);
@@ -99,12 +95,12 @@ std::string PredictionLines::csv_line(const SampleName& sample, std::span<const 
   if (preprocessing_.task == Task::kClassification) {
     for (const auto i : likeliest(answers, top_)) {
       text.append(",").append(csv_field(name(i)));
-      text.append(",").append(number(answers[static_cast<std::size_t>(i)]));
+      text.append(",").append(shortest_text(answers[static_cast<std::size_t>(i)]));
     }
     return text + "\n";
   }
   if (preprocessing_.task == Task::kMultilabel) text.append(",").append(csv_field(base::joined(labels(answers), ";")));
-  for (const float value : answers) text.append(",").append(number(value));
+  for (const float value : answers) text.append(",").append(shortest_text(value));
   return text + "\n";
 }
 
@@ -114,7 +110,7 @@ std::string PredictionLines::json_line(const SampleName& sample, std::span<const
     line["classes"] = ordered_json::array();
     for (const auto i : likeliest(answers, top_)) {
       line["classes"].push_back(
-          {{"class", name(i)}, {"probability", json_number(answers[static_cast<std::size_t>(i)])}});
+          {{"class", name(i)}, {"probability", shortest_number(answers[static_cast<std::size_t>(i)])}});
     }
     return dumped(line);
   }
@@ -122,7 +118,7 @@ std::string PredictionLines::json_line(const SampleName& sample, std::span<const
   if (has_labels) line["labels"] = labels(answers);
   ordered_json& values = line[has_labels ? "probabilities" : "values"];
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    values[name(static_cast<std::int64_t>(i))] = json_number(answers[i]);
+    values[name(static_cast<std::int64_t>(i))] = shortest_number(answers[i]);
   }
   return dumped(line);
 }
@@ -134,7 +130,7 @@ std::string PredictionLines::pixel_lines(const SampleName& sample, const PixelAn
     std::string text;
     for (std::size_t i = 0; i < count; ++i) {
       text += fmt::format("{},{},{},{},{},{}\n", csv_field(sample.file), sample.position, i / answers.width,
-                          i % answers.width, csv_field(class_at(i)), number(answers.probabilities[i]));
+                          i % answers.width, csv_field(class_at(i)), shortest_text(answers.probabilities[i]));
     }
     return text;
   }
