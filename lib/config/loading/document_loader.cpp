@@ -63,7 +63,7 @@ void DocumentLoader::finish() {
   if (is_of_run_) apply_earlier_behaviour(out_.config, is_given);
   fit_defaults(out_.config, is_given);
   add_findings();
-  add_warnings();
+  add_warnings(is_given);
   const auto rank = [&](const Problem& problem) {
     const auto found = layers_.find(problem.place.file);
     return std::tuple(found == layers_.end() ? layers_.size() : found->second, problem.place.line,
@@ -120,9 +120,9 @@ void DocumentLoader::add_findings() {
 }
 
 // A run keeps what it was begun with: its user was warned then.
-void DocumentLoader::add_warnings() {
+void DocumentLoader::add_warnings(const std::function<bool(std::string_view path)>& is_given) {
   if (is_of_run_) return;
-  for (const Findings& findings : {settings_without_effect(out_.config), doubtful_settings(out_.config)}) {
+  for (const Findings& findings : {settings_without_effect(out_.config, is_given), doubtful_settings(out_.config)}) {
     for (const Finding& finding : findings) {
       out_.warnings.push_back({places_.of(finding), finding.path, finding.text});
     }

@@ -1,6 +1,7 @@
 #pragma once
 // Applies YAML documents, one after another, to one RunConfig.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,7 +38,7 @@ class DocumentLoader {
   void apply_entry(const YamlEntry& entry, const std::string& section);
   void refuse_removed(const YamlEntry& entry, const RemovedField& field);
   void add_findings();
-  void add_warnings();
+  void add_warnings(const std::function<bool(std::string_view path)>& is_given);
 
   LoadedConfig& out_;
   const KnownFields fields_;

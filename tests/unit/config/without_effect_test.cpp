@@ -40,6 +40,35 @@ TEST_CASE("settings of the loss scaler without fp16 are a warning with their pla
   CHECK_THAT(to_string(set[0]), StartsWith("--set training.grad_scaler.growth_interval=50: training.grad_scaler: has"));
 }
 
+TEST_CASE(
+    "settings of another kind of host, optimizer, schedule, loss or policy are a warning each, with their place") {
+  const auto warning_of = [](const std::string& text) {
+    const auto warnings = warnings_of(text);
+    REQUIRE(warnings.size() == 1);
+    return to_string(warnings[0]);
+  };
+  const std::string image = "data: {kind: digits, shape: [1, 8, 8]}\n";
+  CHECK(warning_of(image + "host: {kind: cnn, dropout: 0.3}\n") ==
+        "f:2:28: host.dropout: has no effect with host.kind cnn: it is for host.kind mlp and transformer");
+  CHECK_THAT(warning_of("host: {kind: mlp, blocks: 2}\n"), StartsWith("f:1:27: host.blocks: has no effect with"));
+  CHECK_THAT(warning_of("training: {optimizer: {kind: adamw, momentum: 0.5}}\n"),
+             StartsWith("f:1:47: training.optimizer.momentum: has no effect with training.optimizer.kind adamw: "));
+  CHECK_THAT(warning_of("training: {schedule: {kind: cosine, gamma: 0.1}}\n"),
+             StartsWith("f:1:44: training.schedule.gamma: has no effect with training.schedule.kind cosine: "));
+  CHECK_THAT(warning_of("training: {huber_delta: 2}\n"), StartsWith("f:1:25: training.huber_delta: has no effect"));
+  CHECK_THAT(
+      warning_of("policy: {schedule: [\"2:r0c0=mlp\"]}\n"),
+      StartsWith("f:1:20: policy.schedule: has no effect with policy.kind heuristic: it is for policy.kind sch"));
+}
+
+TEST_CASE("settings of the kind at hand, of a policy that an ensemble asks, and fitted defaults are no warning") {
+  CHECK(warnings_of("host: {kind: mlp, hidden: [8], dropout: 0.3}\n").empty());
+  CHECK(warnings_of("training: {optimizer: {kind: adamw, beta1: 0.8}, schedule: {kind: step, gamma: 0.1}}\n").empty());
+  CHECK(warnings_of("training: {optimizer: {kind: adamw, momentum: 0.9}}\n").empty());  // the default
+  CHECK(warnings_of("policy: {kind: ensemble, ensemble: [heuristic, schedule], schedule: [\"2:r0c0=mlp\"]}\n").empty());
+  CHECK(warnings_of("data: {kind: text, path: x}\nhost: {kind: transformer, heads: 4}\n").empty());
+}
+
 TEST_CASE("defaults of the loss scaler and the settings that a run keeps are no warning") {
   CHECK(warnings_of("training: {grad_scaler: {init_scale: 65536}}\n").empty());
   CHECK(warnings_of(resolved_yaml(RunConfig())).empty());
