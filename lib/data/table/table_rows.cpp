@@ -218,7 +218,12 @@ std::vector<std::string> table_header(const TableText& table) {
   for (const auto& field : cursor.fields()) {
     header.emplace_back(trimmed(field.text));
     const auto place = at_field(field.line, static_cast<std::int64_t>(header.size()));
-    if (header.back().empty()) fail_input(table.file, place, "the column has no name");
+    if (header.back().empty()) {
+      const bool may_be_index = header.size() == 1 && cursor.fields().size() > 1;
+      fail_input(table.file, place,
+                 std::string("the column has no name") +
+                     (may_be_index ? "; if it is the index that pandas writes: to_csv(..., index=False)" : ""));
+    }
     if (seen.insert(header.back()).second) continue;
     fail_input(table.file, place, "two columns are called " + base::in_quotes(header.back()));
   }
