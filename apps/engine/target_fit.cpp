@@ -31,19 +31,6 @@ std::string text_of(const Sizes& sizes, bool numbers) {
   return fmt::format("a class for each of {} {}", base::joined(sizes, " x "), sizes.size() == 2 ? "pixels" : "places");
 }
 
-std::string doubt_of_numbers(const data::Dataset& data) {
-  constexpr double kLarge = 100;
-  for (std::int64_t k = 0; k < data.targets.size(1); ++k) {
-    const auto size = data.targets.select(1, k).to(torch::kDouble).square().mean().sqrt().item<double>();
-    if (size <= kLarge) continue;
-    return fmt::format(
-        "the numbers of target {} are large (root of their mean square: {:.0f}), and targets are not standardised: a "
-        "network learns numbers of about 1 far better, so divide them in the data",
-        base::in_quotes(data::name_of_class(data, k)), size);
-  }
-  return "";
-}
-
 }  // namespace
 
 std::string misfit_of_targets(const config::RunConfig& config, const data::Dataset& data) {
@@ -62,11 +49,17 @@ std::string misfit_of_targets(const config::RunConfig& config, const data::Datas
 }
 
 std::string doubt_of_targets(const config::RunConfig& config, const data::Dataset& data) {
-  if (data.process) return "";
-  if (config.task == config::Task::kRegression) return doubt_of_numbers(data);
-  if (config.task != config::Task::kClassification || data.shape.num_classes > 1) return "";
-  return fmt::format("all samples are of one class, {}: there is nothing to learn; is it the right column, or folder?",
-                     base::in_quotes(data::name_of_class(data, 0)));
+  constexpr double kLarge = 100;
+  if (config.task != config::Task::kRegression || data.process) return "";
+  for (std::int64_t k = 0; k < data.targets.size(1); ++k) {
+    const auto size = data.targets.select(1, k).to(torch::kDouble).square().mean().sqrt().item<double>();
+    if (size <= kLarge) continue;
+    return fmt::format(
+        "the numbers of target {} are large (root of their mean square: {:.0f}), and targets are not standardised: a "
+        "network learns numbers of about 1 far better, so divide them in the data",
+        base::in_quotes(data::name_of_class(data, k)), size);
+  }
+  return "";
 }
 
 }  // namespace esper::engine

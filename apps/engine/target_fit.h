@@ -13,8 +13,7 @@ namespace esper::engine {
 // are is no matter of this.
 std::string misfit_of_targets(const config::RunConfig& config, const data::Dataset& data);
 
-// Of a regression: the first target whose numbers are so large that a network hardly learns them. Of a classification:
-// that there is one class alone. Empty: neither.
+// Of a regression: the first target whose numbers are so large that a network hardly learns them; empty: there is none.
 std::string doubt_of_targets(const config::RunConfig& config, const data::Dataset& data);
 
 }  // namespace esper::engine

@@ -83,17 +83,6 @@ TEST_CASE("a regression whose targets are large begins with a warning that names
              !ContainsSubstring("targets are not standardised"));
 }
 
-TEST_CASE("a classification of one class alone begins with a warning that names it") {
-  const RunRoom room;
-  std::string rows = "a,b,kind\n";
-  for (int i = 0; i < 20; ++i) rows += std::to_string(i) + ",1,house\n";
-  const auto file = room.write("houses.csv", rows);
-  const auto config = room.write("one.yaml", "epochs: 1\ndata: {kind: table, path: " + file + "}\nhost: {kind: mlp}\n");
-  const Finished finished = train(config, room.run("run"), {});
-  CHECK(finished.exit_code == 0);
-  CHECK_THAT(finished.err, ContainsSubstring("all samples are of one class, \"house\""));
-}
-
 TEST_CASE("a regression trains, grows and is judged by R2, and its figures come back from its checkpoint") {
   const RunRoom room;
   const auto config = config_for(room, "regression", number, GENERATE(1, 2));
