@@ -78,10 +78,12 @@ data::Splits training_data(const config::RunConfig& config, const SavedRun& save
   return data;
 }
 
-std::vector<kasmina::NamedTensor> statistics_over(const TrainingSetup& setup, const data::Dataset& train) {
+std::vector<kasmina::NamedTensor> statistics_over(const TrainingSetup& setup, const SavedRun& saved,
+                                                  const data::Dataset& train) {
   const auto loader = open_loader(setup, train, data::Order::kShuffled);
   auto statistics = tolaria::compute_averaged_statistics(*setup.model, *loader, setup.config, setup.device);
-  if (statistics.empty()) throw Error(ExitCode::kData, "one is not finite");
+  if (statistics.empty())
+    refuse_checkpoint(saved.path + ": batch norm statistics of the averaged model are not finite");
   return statistics;
 }
 
@@ -98,12 +100,12 @@ std::vector<kasmina::NamedTensor> statistics_over(const TrainingSetup& setup, co
 std::vector<kasmina::NamedTensor> computed_statistics(const TrainingSetup& setup, const SavedRun& saved,
                                                       const std::string& way_out) {
   try {
-    if (setup.data.train.inputs.defined()) return statistics_over(setup, setup.data.train);
+    if (setup.data.train.inputs.defined()) return statistics_over(setup, saved, setup.data.train);
     nissa::log::info(saved.path +
                      " holds no batch norm statistics of the averaged model: computing them from the run's training "
                      "data");
     const auto data = training_data(setup.config, saved, way_out);
-    return statistics_over(setup, data.train);
+    return statistics_over(setup, saved, data.train);
   } catch (const Error& error) {
     const auto code = error.code();
     if (code != ExitCode::kData && code != ExitCode::kConfig && code != ExitCode::kPolicy) throw;

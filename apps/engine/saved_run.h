@@ -38,8 +38,8 @@ void restore(TrainingSetup& setup, const SavedRun& saved);
 
 // The setup's network as validation measures it. Its batch norm statistics are the checkpoint's; where it has none they
 // are computed from the run's training data, as the run would have: from the setup's, or without any from those that
-// its configuration names. Where these cannot be read, or are others, Error{kCheckpoint} is thrown.
-// way_out: as load_data() takes it.
+// its configuration names. Where these cannot be read, or are others, or a statistic is not finite, Error{kCheckpoint}
+// is thrown. way_out: as load_data() takes it.
 tolaria::AveragedModel averaged_model(const TrainingSetup& setup, const SavedRun& saved, const std::string& way_out);
 
 }  // namespace esper::engine

@@ -2,7 +2,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstring>
 #include <fstream>
+#include <limits>
+#include <map>
 #include <random>
 #include <sstream>
 
@@ -113,19 +116,46 @@ std::string problem_of(const Finished& finished, int exit_code) {
   return finished.out + finished.err;
 }
 
+// Publishes a checkpoint again, with these contents of its files.
+void replace_files(const std::string& checkpoint, const std::map<std::string, std::string>& contents) {
+  const json fields = read_json(checkpoint + "/manifest.json")["fields"];
+  std::vector<storage::FolderFile> files;
+  for (const auto& [name, text] : contents) {
+    files.push_back({name, [text = text](const storage::ByteSink& sink) { sink(storage::bytes_of(text)); }});
+  }
+  fs::remove_all(checkpoint);
+  storage::publish_folder(storage::real_file_system(), checkpoint, files, fields);
+}
+
 // As earlier versions wrote it.
 void forget_preprocessing(const std::string& run) {
   for (const auto& name : checkpoints_of(run)) {
     const std::string folder = run + "/checkpoints/" + name;
-    const json fields = read_json(folder + "/manifest.json")["fields"];
-    std::vector<storage::FolderFile> kept;
-    for (const auto* file : {"run.json", "state.safetensors"}) {
-      const auto text = contents_of(folder + "/" + file);
-      kept.push_back({file, [text](const storage::ByteSink& sink) { sink(storage::bytes_of(text)); }});
-    }
-    fs::remove_all(folder);
-    storage::publish_folder(storage::real_file_system(), folder, kept, fields);
+    std::map<std::string, std::string> kept;
+    for (const auto* file : {"run.json", "state.safetensors"}) kept[file] = contents_of(folder + "/" + file);
+    replace_files(folder, kept);
   }
+}
+
+// All averages are finite, and so large that a forward with them is not.
+void enlarge_averages(const std::string& checkpoint) {
+  std::map<std::string, std::string> files;
+  for (const auto* file : {"run.json", "state.safetensors", "preprocessing.json"}) {
+    files[file] = contents_of(checkpoint + "/" + file);
+  }
+  std::string& state = files["state.safetensors"];
+  std::uint64_t header_size = 0;
+  std::memcpy(&header_size, state.data(), sizeof header_size);
+  const json header = json::parse(state.substr(sizeof header_size, header_size));
+  const float large = std::numeric_limits<float>::max();
+  for (const auto& [name, tensor] : header.items()) {
+    if (!name.starts_with("ema.")) continue;
+    const std::size_t begin = tensor["data_offsets"][0], end = tensor["data_offsets"][1];
+    for (std::size_t at = begin; at < end; at += sizeof large) {
+      std::memcpy(state.data() + sizeof header_size + header_size + at, &large, sizeof large);
+    }
+  }
+  replace_files(checkpoint, files);
 }
 
 }  // namespace
@@ -210,6 +240,19 @@ TEST_CASE(
   REQUIRE(resume(stopped, {"data.path=" + moved}).exit_code == 0);
   fs::remove(moved);
   CHECK(run_esper({"predict", stopped.string(), inputs}).exit_code == 0);
+}
+
+TEST_CASE("a checkpoint whose averages' statistics are not finite is refused for that, and not for lack of data") {
+  const RunRoom room;
+  const auto run = room.run("run");
+  REQUIRE(run_program(
+              train_command(room.write("small.yaml", growing_config()), run, kShort + Words{"training.ema_decay=0.9"}),
+              {"ESPER_FAULTS=tolaria.training.term@3"})
+              .exit_code == 143);
+  enlarge_averages((run / "checkpoints" / checkpoints_of(run).back()).string());
+  const auto exported = run_esper({"export", run.string(), "--format", "safetensors", "--out", room.path / "out"});
+  CHECK_THAT(problem_of(exported, 5), ContainsSubstring("statistics of the averaged model are not finite") &&
+                                          !ContainsSubstring("Make the data available"));
 }
 
 TEST_CASE("a prediction is a line of CSV, in a file that is there whole or not at all") {
