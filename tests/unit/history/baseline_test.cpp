@@ -85,7 +85,7 @@ TEST_CASE("reports of two machines, two scenarios or without noise are not compa
   CHECK_THAT(check_comparable(report(0.9), scenario).error(), ContainsSubstring("scenario"));
   auto quiet = report(0.9);
   quiet.erase("noise");
-  CHECK_THAT(check_comparable(report(0.9), quiet).error(), ContainsSubstring("lacks"));
+  CHECK_THAT(check_comparable(report(0.9), quiet).error(), ContainsSubstring("incomplete"));
   CHECK(check_comparable(report(0.9), report(2.0)));
 }
 

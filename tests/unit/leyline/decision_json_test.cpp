@@ -32,7 +32,7 @@ TEST_CASE("a decision may be as short as no commands; what is no decision is ref
   CHECK(read("{}").value().commands.empty());
   CHECK(read(R"({"commands":[{"seed_operation":{"operation":"GERMINAT"}}]})")
             .error_or("")
-            .starts_with("commands[0].seed_operation.operation: one of GERMINATE, "));
+            .starts_with("commands[0].seed_operation.operation: expected one of GERMINATE, "));
   CHECK(read(R"({"comands":[]})").error_or("") == "\"comands\" is not one of its fields; did you mean \"commands\"?");
   CHECK_FALSE(read("[]"));
 }

@@ -37,7 +37,8 @@ TEST_CASE("an observation comes back from its text, to the last bit") {
 TEST_CASE("an observation with a field of another type is refused with its place") {
   auto document = observation_json(test::full_observation());
   document["seed_states"][0]["stage"] = "SLEEPING";
-  CHECK(read_observation(document).error_or("").starts_with("seed_states[0].stage: one of UNKNOWN, DORMANT, "));
+  CHECK(
+      read_observation(document).error_or("").starts_with("seed_states[0].stage: expected one of UNKNOWN, DORMANT, "));
 }
 
 }  // namespace esper::leyline::observation_json_test
