@@ -62,7 +62,7 @@ TEST_CASE("what this machine does not have is refused with the figures") {
   const auto refused = admit({}, config, kInputs, kCpus, 0);
   REQUIRE(!refused);
   CHECK_THAT(refused.error(),
-             ContainsSubstring("the run is forecast to take") && ContainsSubstring("8.0 GiB are for jobs"));
+             ContainsSubstring("the run is forecast to take") && ContainsSubstring("8.0 GiB are available to jobs"));
   // Who declares less knows better.
   CHECK(admit({.needs = {.memory_bytes = 7 * kGiga}}, config, kInputs, kCpus, 0));
   // The same on a GPU.

@@ -65,8 +65,9 @@ TEST_CASE("a process that says too little, too much or does not listen is ended 
   CHECK_THAT(failure_of(going_wrong("    time.sleep(600)"), kShort), ContainsSubstring("does not answer in time"));
   CHECK_THAT(failure_of(going_wrong("    run.socket.sendall(b'0' * 64 + b' {'); time.sleep(600)"), kShort),
              ContainsSubstring("does not answer in time"));
+  // Either that it does not answer, or that it sends other lines: where the deadline passes decides.
   CHECK_THAT(failure_of(going_wrong("    while True: run.send('answer', {'number': 0})"), kShort),
-             ContainsSubstring("does not answer in time"));
+             ContainsSubstring("answer in time"));
   const std::string deaf = "run = controller.Run(); run.lines.readline()\nrun.send('answer', {'number': 0})\n";
   ProcessController controller(settings_for(going_wrong("", deaf + "time.sleep(600)"), kShort));
   controller.load_state(nlohmann::json{{"process", {{"text", std::string(4 << 20, 'x')}}}}.dump());
