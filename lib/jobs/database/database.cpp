@@ -1,6 +1,7 @@
 #include "jobs/database/database.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/signal_point.h"
 
@@ -19,7 +20,12 @@ DatabaseError::DatabaseError(const std::string& what, int code, const std::strin
     : Error(base::ExitCode::kResources, what + ": " + text), code_(code & 0xff) {}
 
 sqlite3_stmt* Connection::take(std::string_view sql) {
-  if (const auto kept = kept_.find(sql); kept != kept_.end() && kept->second) return kept->second.release();
+  auto kept = kept_.find(sql);
+  if (kept == kept_.end()) {
+    if (kept_.size() == kMostKept) kept_.clear();
+    kept = kept_.try_emplace(std::string(sql)).first;
+  }
+  if (kept->second) return kept->second.release();
   sqlite3_stmt* made = nullptr;
   const int code =
       sqlite3_prepare_v3(handle(), sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT, &made, nullptr);
@@ -27,11 +33,12 @@ sqlite3_stmt* Connection::take(std::string_view sql) {
   return made;
 }
 
-void Connection::give_back(sqlite3_stmt* statement) {
+void Connection::give_back(sqlite3_stmt* statement) noexcept {
+  std::unique_ptr<sqlite3_stmt, Finalize> returned(statement);
   sqlite3_reset(statement);
   sqlite3_clear_bindings(statement);
-  if (kept_.size() >= kMostKept) kept_.clear();
-  kept_[sqlite3_sql(statement)].reset(statement);
+  const auto kept = kept_.find(std::string_view(sqlite3_sql(statement)));
+  if (kept != kept_.end()) kept->second = std::move(returned);
 }
 
 Statement::Statement(Connection& connection, std::string_view sql) : statement_(connection.take(sql), {&connection}) {}

@@ -40,7 +40,7 @@ class Connection {
   sqlite3* handle() const { return handle_.get(); }
   // One without bound parameters, which is to be given back. Throws DatabaseError.
   sqlite3_stmt* take(std::string_view sql);
-  void give_back(sqlite3_stmt* statement);
+  void give_back(sqlite3_stmt* statement) noexcept;
 
  private:
   struct Close {
@@ -50,7 +50,8 @@ class Connection {
     void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
   };
   std::unique_ptr<sqlite3, Close> handle_;
-  std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>> kept_;  // by their text
+  // By their text; null where one is in use. Beyond kMostKept texts all are dropped, and compiled again when needed.
+  std::map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>, std::less<>> kept_;
 };
 
 class Statement {

@@ -1,5 +1,6 @@
 #include "jobs/database/database.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ namespace {
 
 sqlite3* g_opened = nullptr;
 
-int remember_opened(sqlite3* connection, char**, const void*) {
+int remember_opened(sqlite3* connection, const char**, const sqlite3_api_routines*) {
   g_opened = connection;
   return SQLITE_OK;
 }
@@ -46,12 +47,18 @@ TEST_CASE("a statement is compiled once, however often it is used, and few of th
   Opened opened;
   for (int i = 0; i < 3; ++i) CHECK(opened.database.prepare("SELECT ?").bind(i).step());
   CHECK(Opened::runs() == std::vector<int>{3});
+  for (std::size_t i = 1; i < Connection::kMostKept; ++i) opened.database.prepare("SELECT " + std::to_string(i)).step();
+  CHECK(opened.database.prepare("SELECT ?").bind(3).step());  // a known one displaces none
+  CHECK(Opened::runs().size() == Connection::kMostKept);
+  CHECK(std::ranges::count(Opened::runs(), 4) == 1);
   for (std::size_t i = 0; i < 3 * Connection::kMostKept; ++i)
     opened.database.prepare("SELECT " + std::to_string(i)).step();
   CHECK(Opened::runs().size() <= Connection::kMostKept);
 }
 
-TEST_CASE("a statement that is used again begins anew, with nothing bound, and two of one text have their own rows") {
+TEST_CASE(
+    "a statement that is used again starts at its first row, with nothing bound, and two of one text have their own "
+    "rows") {
   Opened opened;
   opened.database.run("CREATE TABLE numbers (n INTEGER); INSERT INTO numbers VALUES (1), (2)");
   const std::string sql = "SELECT n, ? FROM numbers ORDER BY n";
