@@ -79,7 +79,7 @@ TEST_CASE("a job is forecast, and refused where it can never fit") {
   const auto refused = machine.daemon.ask(words);
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err + refused.out,
-             ContainsSubstring("can never start") && ContainsSubstring("1.0 GiB are for jobs"));
+             ContainsSubstring("can never start") && ContainsSubstring("1.0 GiB are available to jobs"));
   const auto declared = machine.daemon.ask(words + Words{"--memory", "900MiB", "--hold"});
   CAPTURE(declared.out);
   CHECK(declared.exit_code == 0);
