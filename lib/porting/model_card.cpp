@@ -129,6 +129,14 @@ std::vector<CardSeed> card_seeds(const kasmina::NetworkState& network) {
   return seeds;
 }
 
+std::int64_t card_parameters(const kasmina::NetworkState& network) {
+  auto count = network.host.tensors.num_parameters();
+  for (const auto& slot : network.structure.slots) {
+    if (is_part(slot)) count += slot.seed->module.tensors.num_parameters();
+  }
+  return count;
+}
+
 std::string model_card(const ModelCard& card, const data::Preprocessing& preprocessing) {
   return fmt::format(
       "# {}\n\n"

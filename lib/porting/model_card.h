@@ -21,6 +21,8 @@ struct CardSeed {
 };
 // In the order of slots, without epochs. Reads the device.
 std::vector<CardSeed> card_seeds(const kasmina::NetworkState& network);
+// How many parameters the exported network has. Buffers, such as batch norm's statistics, are none.
+std::int64_t card_parameters(const kasmina::NetworkState& network);
 
 struct ModelCard {
   std::string run, host;  // the run's name; "cnn"

@@ -120,9 +120,7 @@ porting::ModelCard ExportNetwork::card() const {
   card.checkpoint = std::filesystem::path(saved_.path).filename().string();
   card.epoch = info.epoch;
   card.step = info.step;
-  for (const auto& [name, tensor] : porting::network_values(network)) {
-    if (tensor.is_floating_point()) card.parameters += tensor.numel();
-  }
+  card.parameters = porting::card_parameters(network);
   card.is_averaged = setup_.settings.ema_decay > 0;
   card.seeds = porting::card_seeds(network);
   for (auto& seed : card.seeds) add_epochs(seed, request_.run_dir, info.epoch);

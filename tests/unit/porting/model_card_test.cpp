@@ -80,4 +80,24 @@ TEST_CASE("a seed is a fossil, folded, blended in, or no part of the network") {
   CHECK(seeds[3].state == "not part of the network: alpha 0");
 }
 
+TEST_CASE("the statistics of batch norm and modules that are no part of the network are not among its parameters") {
+  config::HostConfig host;
+  host.kind = config::HostKind::kCnn;
+  host.blocks = 2;
+  host.base_channels = 16;
+  host.pool_layers = 0;
+  host.modules = {"r0c0=conv_heavy", "r0c1=conv_heavy"};
+  kasmina::Network network(host, {}, leyline::image_shape(1, 8, 8, 10), 1, torch::kCPU);
+  // Convolutions without bias, two numbers a channel for each norm, and the head.
+  const std::int64_t of_host = 9 * 16 + 2 * 16 + 9 * 16 * 32 + 2 * 32 + 32 * 10 + 10;
+  const std::int64_t of_first = 18 * 16 * 16 + 4 * 16, of_second = 18 * 32 * 32 + 4 * 32;
+  CHECK(porting::card_parameters(network.state()) == of_host + of_first + of_second);
+  auto topology = network.save_topology();
+  auto& saved = topology.at("slots").at(1);
+  saved["stage"] = static_cast<int>(leyline::Stage::kGerminated);
+  for (const char* name : {"value", "target", "start"}) saved["seed"]["alpha"][name] = 0;
+  network.restore_topology(topology);
+  CHECK(porting::card_parameters(network.state()) == of_host + of_first);
+}
+
 }  // namespace esper::test::model_card_test
