@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kBatch = 256;
 
-// First epochs of a run: with a decision, with a germination of the teacher's, with one of the network's.
+// Of a run: the first epochs with a germination of the teacher's and with one of the network's, and the last decision.
 struct FirstEpochs {
   std::optional<std::uint32_t> taught, chosen;
   std::uint32_t last = 0;
@@ -33,13 +33,13 @@ class Tally {
  public:
   void count(const Lesson& lesson, Action chosen) {
     if (chosen == Action::kCull) ++culls_;
+    auto& run = runs_[lesson.run];
+    run.last = lesson.epoch;
     if (!could_germinate(lesson)) return;
     const bool taught = lesson.target.action == Action::kGerminate, own = chosen == Action::kGerminate;
     ++decided_[taught][own];
-    auto& run = runs_[lesson.run];
     if (taught && !run.taught) run.taught = lesson.epoch;
     if (own && !run.chosen) run.chosen = lesson.epoch;
-    run.last = lesson.epoch;
   }
 
   void count_germination(const Target& target, bool same_slot, bool same_blueprint) {

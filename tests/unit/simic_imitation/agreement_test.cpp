@@ -33,6 +33,18 @@ TEST_CASE("a fresh network waits: it is right nearly always, and of no use") {
   CHECK(figures.at("loss") > 0);
 }
 
+TEST_CASE("a network that never germinates is as late as the last decision, at which nothing could germinate") {
+  auto lessons = simple_lessons(8);
+  for (std::size_t i = 1; i < lessons.size(); ++i) {
+    lessons[i].target = {};
+    lessons[i].target.possible = {tamiyo::Action::kWait, tamiyo::Action::kCull};
+  }
+  const auto figures = agreement(tamiyo::initial_weights(1), pointers_to(lessons));
+  CHECK(figures.at("decisions") == 1);
+  CHECK(figures.at("germinations_met") == 0);
+  CHECK(figures.at("first_epochs_apart") == 7);
+}
+
 TEST_CASE("a network that always germinates meets all germinations and no wait") {
   auto weights = tamiyo::initial_weights(1);
   weights["policy_logits.bias"][1] = 5;
