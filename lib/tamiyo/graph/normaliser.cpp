@@ -13,6 +13,9 @@ using nlohmann::json;
 
 namespace {
 
+// No observations lead further: their values are within +-1e9 (node_features.cpp). Their squares are finite.
+constexpr double kMostMean = 1e10, kMostVariance = 1e20;
+
 // Of the logarithm log1p(x) of what has that mean and deviation.
 Prior of_logarithm(std::string_view name, double mean, double deviation) {
   return {name, std::log1p(mean), deviation / (1 + mean)};
@@ -26,6 +29,10 @@ base::Expected<Moments> read_moments(const json& saved) {
   if (!std::isfinite(moments.mean) || !std::isfinite(moments.variance)) return base::failure("must be finite");
   if (moments.variance < Normaliser::kLeastVariance) {
     return base::failure(fmt::format("must have a variance >= {}", Normaliser::kLeastVariance));
+  }
+  if (std::abs(moments.mean) > kMostMean || moments.variance > kMostVariance) {
+    return base::failure(
+        fmt::format("must have a mean within +-{:g} and a variance <= {:g}", kMostMean, kMostVariance));
   }
   return moments;
 }

@@ -107,6 +107,18 @@ TEST_CASE("what is no normaliser is rejected with the reason") {
   CHECK(error_of(with_loss({1, nullptr})) == "the normaliser's loss must be [mean, variance]");
   CHECK(error_of(with_loss({INFINITY, 1})) == "the normaliser's loss must be finite");
   CHECK(error_of(with_loss({1, 0})) == "the normaliser's loss must have a variance >= 1e-06");
+  const std::string limits = "the normaliser's loss must have a mean within +-1e+10 and a variance <= 1e+20";
+  CHECK(error_of(with_loss({1e300, 1})) == limits);
+  CHECK(error_of(with_loss({-1e11, 1})) == limits);
+  CHECK(error_of(with_loss({1, 1e300})) == limits);
+}
+
+TEST_CASE("the largest values that are observed, in turn, lead to figures that are read again") {
+  Normaliser normaliser;
+  for (int i = 0; i < 1000; ++i) {
+    normaliser.update(losses({i % 2 == 0 ? 1e9 : -1e9, -1e9}));
+    REQUIRE(read_normaliser(normaliser_json(normaliser)).has_value());
+  }
 }
 
 }  // namespace
