@@ -34,15 +34,10 @@ std::string default_folder(const ExportOptions& options) {
 void check_out(const ExportRequest& request) {
   std::error_code ignored;
   const auto kind = std::filesystem::symlink_status(request.out, ignored).type();
-  if (kind == std::filesystem::file_type::not_found) return;
-  const auto name = base::in_quotes(request.out);
-  if (kind != std::filesystem::file_type::directory) {
-    throw base::Error(base::ExitCode::kConfig, fmt::format("--out {} is not a folder; name another one", name));
-  }
-  if (request.replace) return;
-  throw base::Error(
-      base::ExitCode::kConfig,
-      fmt::format("the folder {} exists already; name another one with --out, or replace it with --replace", name));
+  using Type = std::filesystem::file_type;
+  if (kind == Type::not_found || kind == Type::directory) return;
+  throw base::Error(base::ExitCode::kConfig,
+                    fmt::format("--out {} is not a folder; name another one", base::in_quotes(request.out)));
 }
 
 int export_network(ExportOptions options) {

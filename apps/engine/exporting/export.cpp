@@ -82,7 +82,7 @@ void report(const ExportRequest& request, const ExportNetwork& network, const po
 }  // namespace
 
 int run(const ExportRequest& request) {
-  require_replaceable(request);
+  require_export_place(request);
   const std::string python = request.format == ExportFormat::kSafetensors ? "" : require_python(request);
   const ExportNetwork network(request);
   const Scratch scratch;

@@ -26,20 +26,27 @@ void publish(base::FileSystem& system, const ExportRequest& request, const std::
 
 }  // namespace
 
-void require_replaceable(const ExportRequest& request) {
+void require_export_place(const ExportRequest& request) {
   auto& files = storage::real_file_system();
   if (!is_there(files, request.out)) return;
+  const auto name = base::in_quotes(request.out);
+  if (!request.replace) {
+    throw base::Error(
+        base::ExitCode::kConfig,
+        fmt::format("the folder {} exists already; name another one with --out, or replace it with --replace", name));
+  }
   const auto manifest = storage::verify_folder(files, request.out);
   if (manifest && manifest->fields.contains(kField)) return;
   throw base::Error(
       base::ExitCode::kConfig,
       fmt::format("--replace: {} is not a folder that an export wrote, so it is kept; name another one with --out",
-                  base::in_quotes(request.out)));
+                  name));
 }
 
 void publish_export(const ExportRequest& request, const std::vector<storage::FolderFile>& files) {
   auto& system = storage::real_file_system();
   storage::ensure_folder(system, storage::parent_of(request.out));
+  require_export_place(request);
   if (!is_there(system, request.out)) return publish(system, request, files);
   storage::MovedAway old(system, request.out);
   publish(system, request, files);

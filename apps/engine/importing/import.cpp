@@ -220,6 +220,7 @@ double publish_checked(const Scratch& scratch, const ImportRequest& request) {
             "a .chunk() or a .split()?",
             difference));
   }
+  require_place(request);  // for what came there since
   std::optional<storage::MovedAway> old;
   if (files.kind_of(request.folder) != base::PathKind::kNothing) old.emplace(files, request.folder);
   kasmina::publish_host_package(trial, files, request.folder);

@@ -254,12 +254,20 @@ tamiyo::PolicyFile train_policy(const ImitateRequest& request) {
   return policy;
 }
 
+void require_policy_place(const ImitateRequest& request) {
+  if (request.replace || storage::real_file_system().kind_of(request.file) == base::PathKind::kNothing) return;
+  throw Error(ExitCode::kConfig, fmt::format("--out {} exists already; name another file, or replace it with --replace",
+                                             base::in_quotes(request.file)));
+}
+
 }  // namespace
 
 int run(const ImitateRequest& request) {
   auto& files = storage::real_file_system();
+  require_policy_place(request);
   const auto policy = train_policy(request);
   storage::ensure_folder(files, storage::parent_of(request.file));
+  require_policy_place(request);  // for what came there since
   tamiyo::save_policy(files, request.file, policy);
   const auto shown = read_shown_policy(request.file);
   request.json ? base::write_json(policy_json(shown)) : print_policy(shown);

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <filesystem>
 
 #include "base/text/joined.h"
 #include "base/text/printable.h"
@@ -26,17 +25,6 @@ std::string command_line(const ImitateRequest& request) {
       request.held_out);
 }
 
-void check_out(const ImitateRequest& request) {
-  refuse_other_than_file(request.file, "name a file");
-  std::error_code ignored;
-  const bool is_there = std::filesystem::exists(request.file, ignored);
-  if (is_there && !request.replace) {
-    throw base::Error(base::ExitCode::kConfig,
-                      fmt::format("--out {} exists already; name another file, or replace it with --replace",
-                                  base::in_quotes(request.file)));
-  }
-}
-
 void check_teacher(const std::string& teacher) {
   if (config::single_policy_kind(teacher)) return;
   throw base::Error(base::ExitCode::kConfig,
@@ -52,7 +40,7 @@ void refuse_nan(const char* option, double value) {
 int imitate(ImitateRequest request) {
   refuse_nan("--learning-rate", request.learning_rate);
   refuse_nan("--held-out", request.held_out);
-  check_out(request);
+  refuse_other_than_file(request.file, "name a file");
   check_teacher(request.teacher);
   request.esper = build_name();
   request.command_line = command_line(request);

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "meddling_python.h"
 #include "run_record.h"
 #include "run_room.h"
 
@@ -128,6 +129,19 @@ TEST_CASE("an export replaces an export on request, and nothing else") {
   CHECK(fs::is_empty(trained.out("mine")));
   fs::remove(trained.out("mine"));
   CHECK(names_in(trained.room.path.string()) == before);
+}
+
+TEST_CASE("a folder that appears while an export is written stays") {
+  need_python_with_torch();
+  const TrainedRoom trained;
+  const auto python = python_that_makes(trained.out("out"), trained.room);
+  refused(trained.write("pytorch", "out", {}, {"ESPER_PYTHON=" + python}), 2, "exists already");
+  CHECK(contents_of(trained.out("out") + "/notes") == "mine\n");
+  CHECK(names_in(trained.out("out")) == Words{"notes"});
+  fs::remove_all(trained.out("out"));
+  refused(trained.write("pytorch", "out", {"--replace"}, {"ESPER_PYTHON=" + python}), 2,
+          "not a folder that an export wrote");
+  CHECK(names_in(trained.out("out")) == Words{"notes"});
 }
 
 TEST_CASE("a run that a signal ended within an epoch is exported with the statistics that another checkpoint holds") {

@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "run_record.h"
 #include "run_room.h"
@@ -67,6 +68,22 @@ TEST_CASE("a network learns from recorded runs; its file says so, and decides") 
 
   record(room, "decided", {"policy.kind=gnn", "policy.file=" + file, "seed=4"});
   CHECK(run_esper({"policy", "replay", room.run("decided").string()}).exit_code == 0);
+}
+
+TEST_CASE("a file that appears while a network learns stays") {
+  const RunRoom room;
+  const auto run = record(room, "periodic", {"policy.kind=periodic", "policy.periodic.every_epochs=2", "seed=1"});
+  const auto file = (room.path / "learned.safetensors").string(), said = (room.path / "said").string();
+  RunningProgram imitates({"/bin/sh", "-c",
+                           "exec '" + binary() + "' policy imitate '" + run.string() + "' --out '" + file +
+                               "' --teacher periodic --epochs 100 2> '" + said + "'"});
+  while (!imitates.has_ended() && contents_of(said).find("epoch 1/100") == std::string::npos) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  room.write("learned.safetensors", "mine");
+  CHECK(imitates.wait().exit_code == 2);
+  CHECK_THAT(contents_of(said), ContainsSubstring("exists already"));
+  CHECK(contents_of(file) == "mine");
 }
 
 TEST_CASE("what cannot be imitated or shown is refused with the reason") {

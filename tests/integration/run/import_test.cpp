@@ -3,6 +3,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <sstream>
 
+#include "meddling_python.h"
 #include "run_record.h"
 #include "run_room.h"
 
@@ -252,8 +253,8 @@ struct ImportRoom {
   std::string model = room.write("model.py", kModel);
   std::string out = (room.path / "net").string();
 
-  Finished import(const std::string& name, const Words& more = {}) const {
-    return run_esper(Words{"import", model + ":" + name, "--example", "1x8x8", "--out", out} + more);
+  Finished import(const std::string& name, const Words& more = {}, const Words& environment = {}) const {
+    return run_esper(Words{"import", model + ":" + name, "--example", "1x8x8", "--out", out} + more, environment);
   }
   void refused(const std::string& name, const std::string& reason, const Words& more = {}) const {
     CAPTURE(name, more);
@@ -321,6 +322,20 @@ TEST_CASE("an imported model trains and grows, and its run needs neither its fil
   const auto without = run_esper({"evaluate", straight.string()});
   CHECK(without.exit_code == 5);
   CHECK_THAT(without.err, ContainsSubstring("has no folder host"));
+}
+
+TEST_CASE("a folder that appears while a model is imported stays") {
+  need_python_with_torch();
+  const ImportRoom import;
+  const Words environment{"ESPER_PYTHON=" + python_that_makes(import.out, import.room)};
+  for (const Words& more : {Words{}, Words{"--replace"}}) {
+    const auto finished = import.import("Net", more, environment);
+    CHECK(finished.exit_code == 2);
+    CHECK_THAT(finished.err,
+               ContainsSubstring(more.empty() ? "exists; name another folder" : "holds no imported network"));
+    CHECK(contents_of(import.out + "/notes") == "mine\n");
+    fs::remove_all(import.out);
+  }
 }
 
 // The class is the first of two words, which a network that takes the words' table into account learns at once: rows of
