@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/text/standard_output.h"
@@ -31,13 +32,21 @@ struct ReplayReport {
   std::vector<Difference> differences;
 };
 
+// Whether a policy that is asked `every` so many epochs or steps was not asked between these two.
+bool is_next_question(const leyline::Observation& own, const leyline::Observation& next, const base::Length& every) {
+  const std::int64_t epoch = own.current_epoch, until = next.current_epoch;
+  const bool by_epochs = every.unit == base::Length::Unit::kEpochs;
+  const auto unit = by_epochs ? 1 : static_cast<std::int64_t>(own.global_step) / std::max<std::int64_t>(epoch, 1);
+  return until > epoch && (until - 1) * unit / every.count == epoch * unit / every.count;
+}
+
 // Of the decision after it in the same process: how it went on from here.
-const std::string* state_after(const DecisionLog& log, std::size_t index) {
+const std::string* state_after(const DecisionLog& log, std::size_t index, const base::Length& every) {
   if (index + 1 >= log.entries.size()) return nullptr;
   const auto& [record, process, line] = log.entries[index + 1];
   const auto& own = log.entries[index];
   const bool follows = process == own.process && record.policy == own.record.policy &&
-                       record.observation.current_epoch == own.record.observation.current_epoch + 1;
+                       is_next_question(own.record.observation, record.observation, every);
   return follows ? &record.state : nullptr;
 }
 
@@ -59,11 +68,11 @@ class Replay {
     const auto made = tamiyo::replay(record.observation, record.state, record.answer, controller);
     if (!made.decision && made.difference.empty()) ++report_.unanswered;
     add(entry, record.policy, "decision", made.difference);
-    if (const auto* after = state_after(log_, index);
+    const auto& config = policies_.config_of(entry.process);
+    if (const auto* after = state_after(log_, index, config.policy.every);
         after != nullptr && made.decision && *after != controller.save_state()) {
       add(entry, record.policy, "state", "its state afterwards would differ");
     }
-    const auto& config = policies_.config_of(entry.process);
     const auto settings = tamiyo::service_settings(config.policy, config.safety.policy_deadline);
     add(entry, record.policy, "service", tamiyo::service_difference(record, settings).value_or(""));
     for (const auto& [kind, state, answer] : record.shadows) {

@@ -1,4 +1,5 @@
 // The log of decisions of whole runs, and the commands that read it.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
@@ -169,6 +170,30 @@ TEST_CASE("a policy network's decisions are reproduced to the last bit, over a r
   CHECK(explained["actions"][0]["possible"] == true);
   CHECK(explained["nodes"][0]["node"] == "global 0");
   CHECK(explained["nodes"][0]["features"]["validation_loss"].is_number());
+}
+
+TEST_CASE("a state that does not follow from the decision before is named, however often the policy is asked") {
+  for (const std::string every : {"1 epoch", "2 epochs", "40 steps"}) {  // of 23 steps an epoch
+    CAPTURE(every);
+    const RunRoom room;
+    const auto run = room.run("run");
+    REQUIRE(train(kDigits, run, kNetwork + Words{"epochs=6", "policy.every=" + every}).exit_code == 0);
+    auto lines = lines_of(run / "decisions.jsonl");
+    check_replayed(run, lines.size() - 1);
+    auto last = leyline::read_decision_line(lines.back());
+    REQUIRE(last);
+    auto& record = std::get<leyline::DecisionRecord>(*last);
+    auto state = json::parse(record.state);
+    state["normaliser"]["loss"][0] = 100;
+    record.state = state.dump();
+    lines.back() = leyline::decision_line(record);
+    write_lines(run / "decisions.jsonl", lines);
+    const auto differences = json_of(policy("replay", run, {"--json"}))["differences"];
+    CAPTURE(differences.dump());
+    CHECK(std::ranges::any_of(differences, [&](const json& one) {
+      return one["what"] == "state" && one["epoch"] == (every == "1 epoch" ? 5 : 4);
+    }));
+  }
 }
 
 TEST_CASE("an ensemble runs as its first policy alone, and says where the others would have decided otherwise") {
