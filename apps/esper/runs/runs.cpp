@@ -32,6 +32,7 @@ void add_runs(Front& front) {
   runs->require_subcommand(1);
   add_runs_list(*runs, front);
   add_runs_show(*runs, front);
+  add_runs_history(*runs, front);
   add_runs_compare(*runs, front);
   add_runs_rm(*runs, front);
   add_runs_gc(*runs, front);

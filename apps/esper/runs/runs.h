@@ -12,6 +12,7 @@ namespace esper {
 
 void add_runs_list(CLI::App& runs, Front& front);
 void add_runs_show(CLI::App& runs, Front& front);
+void add_runs_history(CLI::App& runs, Front& front);
 void add_runs_compare(CLI::App& runs, Front& front);
 void add_runs_rm(CLI::App& runs, Front& front);
 void add_runs_gc(CLI::App& runs, Front& front);

@@ -22,6 +22,7 @@ namespace esper::test::runs_test {
 using namespace esper;
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 using nlohmann::json;
 namespace fs = std::filesystem;
 
@@ -202,6 +203,42 @@ TEST_CASE("two runs are compared by figures and fields, and one of them is delet
   CHECK(result["deleted"] == json::array({room.run("2").string()}));
   REQUIRE(result["problems"].size() == 1);
   CHECK_THAT(result["problems"][0].get<std::string>(), ContainsSubstring("within"));
+}
+
+TEST_CASE("the epochs of a run are printed as a table, as CSV and as JSON") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("run"), kShort).exit_code == 0);
+  REQUIRE(resume(room.run("run"), {"epochs=3"}).exit_code == 0);
+  std::ofstream(room.run("run") / "telemetry.jsonl", std::ios::app) << "no packet\n";
+
+  const json history = runs_json({"history", room.run("run")});
+  const json summary = read_json(room.run("run") / "summary.json");
+  REQUIRE(history["epochs"].size() == 3);
+  const json& last = history["epochs"][2];
+  CHECK(last["epoch"] == 3);
+  CHECK(last["steps"].is_number_integer());
+  CHECK(last["validation_loss"] == summary["validation"]["loss"]);
+  CHECK(last["validation_accuracy"] == summary["validation"]["accuracy"]);
+  CHECK(history["damaged_lines"] == 1);
+
+  const auto csv = esper_runs({"history", room.run("run"), "--csv"});
+  CHECK(csv.exit_code == 0);
+  CHECK_THAT(csv.out, StartsWith("epoch,steps,training_loss,training_accuracy,validation_loss,validation_accuracy,"));
+  CHECK(std::ranges::count(csv.out, '\n') == 4);
+  CHECK_THAT(csv.err, ContainsSubstring("note: telemetry.jsonl has 1 damaged line"));
+
+  const auto table = esper_runs({"history", room.run("run")});
+  CHECK_THAT(table.out, StartsWith("epoch  steps  training loss  training accuracy  validation loss  "
+                                   "validation accuracy  learning rate  seconds  active seeds  parameters\n"));
+  CHECK_THAT(table.out,
+             ContainsSubstring("\n3      ") && ContainsSubstring("note: telemetry.jsonl has 1 damaged line"));
+  CHECK(esper_runs({"history", room.run("run"), "--csv", "--json"}).exit_code == 2);
+
+  fs::remove(room.run("run") / "telemetry.jsonl");
+  const auto without = esper_runs({"history", room.run("run")});
+  CHECK(without.exit_code == 3);
+  CHECK_THAT(without.err, ContainsSubstring("has no telemetry.jsonl"));
 }
 
 TEST_CASE("a comparison has what can be read of a damaged run, and says which changes are left out") {
