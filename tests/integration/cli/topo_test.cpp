@@ -256,6 +256,24 @@ TEST_CASE("what a gap leaves open is told by drawing and receipt alike, with the
              ContainsSubstring("\n! records are missing before step 32"));
 }
 
+TEST_CASE("a receipt without a seed lists the seeds of the run") {
+  const GrownRun run;
+  const auto listed = json_from({"receipt", run.path});
+  REQUIRE(listed["seeds"].size() == 1);
+  const auto& seed = listed["seeds"][0];
+  CHECK(seed["seed"] == "seed-0001");
+  CHECK(seed["slot"] == "r0c0");
+  CHECK(seed["blueprint"] == "mlp");
+  CHECK(seed["outcome"] == "still growing");
+  CHECK(seed["stage"] == "TRAINING");
+  CHECK(seed["ended"].is_null());
+  CHECK(listed["gaps"].empty());
+  CHECK_THAT(run_esper({"receipt", run.path}).out,
+             ContainsSubstring("seed       slot  blueprint  outcome        last stage  from epoch  epochs\n") &&
+                 ContainsSubstring("\nname one of them for its receipt: esper receipt " + run.path + " seed-0001\n"));
+  CHECK(run_esper({"receipt", "/nonexistent"}).exit_code == 2);
+}
+
 TEST_CASE("topo and receipt say what is wrong with a folder or a seed") {
   const GrownRun run;
   for (const std::string command : {"log", "show"}) {

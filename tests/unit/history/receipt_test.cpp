@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "history/growth/run_history.h"
+#include "history/receipt/seed_list.h"
 #include "storage/journal/journal.h"
 #include "storage/real_file_system.h"
 
@@ -518,6 +519,55 @@ TEST_CASE("a seed that a fork further back left out is reported by the run befor
     CHECK_THAT(error.what(), ContainsSubstring("removed when " + first.path.string() + " was forked at epoch 6") &&
                                  ContainsSubstring("esper receipt " + first.path.string() + " seed-0001 shows"));
   }
+}
+
+TEST_CASE("the seeds of a run are listed with slot, blueprint, outcome and epochs") {
+  const Folder run(started().dump());
+  CHECK(history::read_seed_list(run.path).seeds.empty());
+  run.stage(3, Stage::kDormant, Stage::kGerminated);
+  run.stage(4, Stage::kGerminated, Stage::kTraining);
+  run.stage(5, Stage::kDormant, Stage::kGerminated, "seed-0002", "r0c1");
+  run.stage(9, Stage::kTraining, Stage::kCulled);
+  run.stage(10, Stage::kCulled, Stage::kDormant, "");
+  run.stage(11, Stage::kDormant, Stage::kGerminated, "seed-0003");
+  run.stage(12, Stage::kGerminated, Stage::kFossilized, "seed-0003");
+  run.stage(15, Stage::kGerminated, Stage::kTraining, "seed-0002", "r0c1");
+
+  using Outcome = history::Receipt::Outcome;
+  const auto seeds = history::read_seed_list(run.path).seeds;
+  REQUIRE(seeds.size() == 3);
+  CHECK(seeds[0].seed_id == "seed-0001");
+  CHECK(seeds[0].slot == "r0c0");
+  CHECK(seeds[0].blueprint == "mlp");
+  CHECK(seeds[0].outcome == Outcome::kCulled);
+  CHECK(seeds[0].stage == Stage::kTraining);
+  CHECK(seeds[0].from.epoch == 3);
+  CHECK(seeds[0].epochs == 6);
+  CHECK(seeds[1].seed_id == "seed-0002");
+  CHECK(seeds[1].slot == "r0c1");
+  CHECK(seeds[1].outcome == Outcome::kGrowing);
+  CHECK(seeds[1].stage == Stage::kTraining);
+  CHECK_FALSE(seeds[1].ended);
+  CHECK(seeds[1].epochs == 10);
+  CHECK(seeds[2].outcome == Outcome::kFossilized);
+  CHECK(seeds[2].epochs == 1);
+  for (const auto& seed : seeds) CHECK(run.receipt(seed.seed_id).outcome == seed.outcome);
+}
+
+TEST_CASE("the seeds of a fork are those of the run before, too, without those that it left out") {
+  const Folder first(started().dump());
+  first.stage(1, Stage::kDormant, Stage::kGerminated);
+  first.stage(2, Stage::kGerminated, Stage::kCulled);
+  first.stage(3, Stage::kCulled, Stage::kDormant, "");
+  first.stage(4, Stage::kDormant, Stage::kGerminated, "seed-0002");
+  const Folder fork(forked_from(first.path, 5, topology_of("DORMANT", 2), {"seed-0002"}).dump());
+  fork.stage(6, Stage::kDormant, Stage::kGerminated, "seed-0003");
+  const auto list = history::read_seed_list(fork.path);
+  REQUIRE(list.seeds.size() == 2);
+  CHECK(list.seeds[0].seed_id == "seed-0001");
+  CHECK(list.seeds[0].epochs == 1);
+  CHECK(list.seeds[1].seed_id == "seed-0003");
+  CHECK(list.gaps.empty());
 }
 
 TEST_CASE("a seed that a fork gave birth to is that fork's, however many forks lie before and behind it") {
