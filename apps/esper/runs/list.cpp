@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/names.h"
+#include "base/text/joined.h"
 #include "base/text/nearest.h"
 #include "base/text/printable.h"
 #include "config/fields/field_table.h"
@@ -50,6 +51,28 @@ const config::YamlNode* node_at(const config::YamlNode& root, std::string_view p
   return node;
 }
 
+std::string hint_of_nearest(const std::string& key, const std::vector<config::FieldRow>& rows) {
+  std::vector<std::string> paths;
+  for (const auto& known : rows) paths.push_back(known.path);
+  const auto close = base::nearest(key, paths);
+  return close ? "; did you mean " + *close + "?" : "";
+}
+
+// A section is mostly meant to be of a kind: "host=cnn" -> "host.kind=cnn".
+std::string hint_of_section(const std::string& section, const std::string& value,
+                            const std::vector<config::FieldRow>& rows) {
+  std::vector<std::string> keys;
+  for (const auto& row : rows) {
+    if (row.section() != section) continue;
+    keys.push_back(row.path);
+    const auto* kind = row.key() == "kind" ? std::get_if<config::EnumField>(&row.value) : nullptr;
+    if (kind != nullptr && std::ranges::count(kind->names, value) > 0) {
+      return "; did you mean " + row.path + "=" + value + "?";
+    }
+  }
+  return ": " + section + " is a section; its keys: " + base::joined(keys);
+}
+
 // "training.optimizer.lr=1e-2" -> 0.01, as the field's type has it.
 FieldWanted field_wanted(const std::string& assignment) {
   const std::string key = assignment.substr(0, assignment.find('='));
@@ -58,11 +81,12 @@ FieldWanted field_wanted(const std::string& assignment) {
   config::RunConfig config;
   const auto rows = config::field_table(config);
   const auto row = std::ranges::find(rows, key, &config::FieldRow::path);
-  if (row == rows.end() || row->is_section() || key.size() == assignment.size()) {
-    std::vector<std::string> paths;
-    for (const auto& known : rows) paths.push_back(known.path);
-    const auto close = base::nearest(key, paths);
-    const std::string hint = close && row == rows.end() ? "; did you mean " + *close + "?" : "";
+  const bool has_value = key.size() < assignment.size();
+  if (row == rows.end() || row->is_section() || !has_value) {
+    const std::string value = has_value ? assignment.substr(key.size() + 1) : "";
+    const std::string hint = row == rows.end()   ? hint_of_nearest(key, rows)
+                             : row->is_section() ? hint_of_section(key, value, rows)
+                                                 : "";
     throw base::Error(base::ExitCode::kConfig,
                       "--config-key: " + base::in_quotes(assignment) + " is not FIELD=VALUE of a run file" + hint);
   }

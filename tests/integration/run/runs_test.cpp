@@ -273,6 +273,21 @@ TEST_CASE("a comparison has what can be read of a damaged run, and says which ch
                                    " trained are left out: " + accepted.string() + " is damaged: "));
 }
 
+TEST_CASE("a section as --config-key is refused with the field that is meant, or those that it has") {
+  const auto refused = [](const std::string& assignment) {
+    const auto finished = esper_runs({"list", "--config-key", assignment});
+    CHECK(finished.exit_code == 2);
+    return finished.err;
+  };
+  CHECK_THAT(refused("host=cnn"), ContainsSubstring("did you mean host.kind=cnn?"));
+  CHECK_THAT(refused("training.optimizer=adamw"), ContainsSubstring("did you mean training.optimizer.kind=adamw?"));
+  CHECK_THAT(refused("host=nope"), ContainsSubstring("host is a section; its keys: host.") &&
+                                       ContainsSubstring("host.kind") && !ContainsSubstring("did you mean"));
+  CHECK_THAT(refused("host"), ContainsSubstring("host is a section; its keys: host."));
+  CHECK_THAT(refused("epochs"), ContainsSubstring("\"epochs\" is not FIELD=VALUE"));
+  CHECK_THAT(refused("hots.kind=cnn"), ContainsSubstring("did you mean host.kind?"));
+}
+
 TEST_CASE("of many damaged runs ten reasons are printed, and how many more there are") {
   const RunRoom room;
   for (int i = 0; i < 12; ++i) {
