@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/text/json_fields.h"
 #include "base/text/printable.h"
+#include "config/facts/estimate.h"
 #include "esper/queue/job_requests.h"
 #include "jobs/job/job_states.h"
 
@@ -33,6 +34,23 @@ std::string value_text(const std::string& key, const json& value) {
   const auto ms = base::number_of<std::int64_t>(value);
   if (key.ends_with("_ms") && ms) return time_text(*ms);
   return value.is_string() ? base::printable_line(value.get<std::string>()) : value.dump();
+}
+
+// "740 MiB: parameters 12 KiB, process 700 MiB"; where the figure is unknown, why.
+std::string estimate_text(const json& estimate) {
+  const auto bytes = number_at<std::int64_t>(estimate, "bytes").value_or(0);
+  const auto parts = base::printable_line(text_at(estimate, "parts"));
+  if (bytes <= 0) return parts.empty() ? "-" : parts;
+  return config::bytes_text(bytes) + (parts.empty() ? "" : ": " + parts);
+}
+
+// One line for each member, under a line with the name.
+std::string forecast_lines(const std::string& name, const json& forecast) {
+  std::string text = name + "\n";
+  for (const auto& [key, value] : forecast.items()) {
+    text += fmt::format("  {:16} {}\n", key, value.is_object() ? estimate_text(value) : value_text(key, value));
+  }
+  return text;
 }
 
 // How long it waits, runs, or ran.
@@ -110,7 +128,11 @@ std::string job_line(const json& job) {
 std::string job_details(const json& job, const std::string& epochs) {
   std::string text;
   for (const auto& [key, value] : job.items()) {
-    text += fmt::format("{:14} {}\n", key, key == "epochs" ? epochs : value_text(key, value));
+    if (key == "forecast" && value.is_object()) {
+      text += forecast_lines(key, value);
+    } else {
+      text += fmt::format("{:14} {}\n", key, key == "epochs" ? epochs : value_text(key, value));
+    }
   }
   return text;
 }

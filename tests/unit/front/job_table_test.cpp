@@ -43,6 +43,20 @@ TEST_CASE("a job's page has how far it has come in place of what it is trained t
   CHECK_THAT(text, ContainsSubstring("state          running\n"));
 }
 
+TEST_CASE("a job's page has its forecast in lines, in units for people") {
+  const json forecast{{"memory", {{"bytes", 740 << 20}, {"parts", "process 700 MiB, data 40 MiB"}}},
+                      {"device_memory", {{"bytes", 0}, {"parts", ""}}},
+                      {"disk", {{"bytes", 0}, {"parts", "unknown: the data are\x1b not there"}}},
+                      {"parameters", 346}};
+  const auto text = job_details(job("queued", {{"forecast", forecast}}), "-");
+  CHECK_THAT(text, ContainsSubstring("\nforecast\n") &&
+                       ContainsSubstring("\n  memory           740 MiB: process 700 MiB, data 40 MiB\n") &&
+                       ContainsSubstring("\n  device_memory    -\n") &&
+                       ContainsSubstring("\n  disk             unknown: the data are\\x1b not there\n") &&
+                       ContainsSubstring("\n  parameters       346\n") && !ContainsSubstring("{"));
+  CHECK_THAT(job_details(job("queued", {{"forecast", nullptr}}), "-"), ContainsSubstring("forecast       null\n"));
+}
+
 TEST_CASE("spans are short") {
   CHECK(span_text(-5) == "0 s");
   CHECK(span_text(59'999) == "59 s");
