@@ -131,9 +131,12 @@ Try for_validation(const RunConfig& config, const RunLedger& ledger) {
             "most of it trained the controls that seeds are compared with"};
   }
   if (is_split(config.data) && config.data.validation_fraction > 0.05) {
-    return {fmt::format("data.validation_fraction={:g}", config.data.validation_fraction / 2),
-            fmt::format("{:g}% of the samples are measured after every epoch", 100 * config.data.validation_fraction) +
-                (config.growth.enabled ? ", once more for each seed under evaluation" : "")};
+    return {
+        fmt::format("data.validation_fraction={:g}", config.data.validation_fraction / 2),
+        fmt::format("{:g}% of the samples are measured after every epoch", 100 * config.data.validation_fraction) +
+            (config.growth.enabled ? ", once more for each seed under evaluation" : "") +
+            "; another fraction is another split, so set it for a new run only: its figures are not comparable with "
+            "those of this one"};
   }
   const int every = config.growth.counterfactual.every_epochs;
   if (config.growth.enabled && every > 0 && every < 20) {

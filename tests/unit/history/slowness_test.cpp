@@ -2,6 +2,7 @@
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
 namespace esper::test::slowness_test {
@@ -9,6 +10,7 @@ namespace esper::test::slowness_test {
 using namespace esper;
 using base::Owner;
 using Catch::Approx;
+using Catch::Matchers::ContainsSubstring;
 using config::RunConfig;
 using history::RunLedger;
 
@@ -87,6 +89,8 @@ TEST_CASE("the validation fraction is no advice where it has no effect") {
   }
   config.data.kind = Kind::kCsv;
   CHECK(set_for(config, Owner::kValidation) == "data.validation_fraction=0.1");
+  CHECK_THAT(advise(config, with(Owner::kValidation, 500)).text,
+             ContainsSubstring("another split, so set it for a new run only: its figures are not comparable"));
   config.data.validation_path = "test.csv";
   CHECK(set_for(config, Owner::kValidation).find("validation_fraction") == std::string::npos);
   config.growth.enabled = true;
