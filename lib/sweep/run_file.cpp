@@ -140,8 +140,9 @@ base::Expected<LoadedConfig> read_run_file(const std::string& path) {
 }
 
 std::string run_file_text(const LoadedConfig& run_file) {
-  return config::given_yaml(run_file.config,
-                            [&](std::string_view path) { return run_file.origins.contains(std::string(path)); });
+  const std::string given = config::given_yaml(
+      run_file.config, [&](std::string_view path) { return run_file.origins.contains(std::string(path)); });
+  return given.empty() ? "{}\n" : given;
 }
 
 LoadedConfig read_with(const Sweep& sweep, const std::vector<std::string>& assignments) {

@@ -39,8 +39,14 @@ void DocumentLoader::apply(const YamlDocument& document, DocumentKind kind) {
   is_of_run_ |= kind == DocumentKind::kOfRun;
   layer(document.root.place.file);
   out_.problems.insert(out_.problems.end(), document.problems.begin(), document.problems.end());
-  const bool broken = document.root.kind == YamlNode::Kind::kNull && !document.problems.empty();
-  if (!broken) apply_section(document.root, "");
+  const bool is_null = document.root.kind == YamlNode::Kind::kNull;
+  if (is_null && !document.problems.empty()) return;
+  // A text without keys is more likely one that is missing, and a run keeps every field.
+  if (is_null && kind == DocumentKind::kRunFile) {
+    out_.warnings.push_back({document.root.place, "", "has no keys: it changes no default"});
+  } else {
+    apply_section(document.root, "");
+  }
 }
 
 void DocumentLoader::report(const Place& place, const std::string& path, std::string text) {

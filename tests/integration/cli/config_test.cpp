@@ -36,6 +36,17 @@ TEST_CASE("a good run file is OK") {
   CHECK(json["config_hash"].get<std::string>().size() == 16);
 }
 
+TEST_CASE("a run file without keys is OK, with a warning, and has all defaults") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("empty.yaml", "# nothing yet\n");
+  const Finished checked = run_esper({"config", "check", file});
+  CHECK(checked.exit_code == 0);
+  CHECK_THAT(checked.out, StartsWith("OK " + file));
+  CHECK_THAT(checked.out, ContainsSubstring("has no keys: it changes no default"));
+  const std::string braces = folder.write("braces.yaml", "{}\n");
+  CHECK(run_esper({"config", "show", file}).out == run_esper({"config", "show", braces}).out);
+}
+
 TEST_CASE("ten mistakes are printed all ten, with places, and exit 2") {
   const TemporaryFolder folder;
   const std::string file = folder.write("bad.yaml", kTenMistakes);

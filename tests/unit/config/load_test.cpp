@@ -101,6 +101,21 @@ TEST_CASE("a chain of files has an end") {
              ContainsSubstring("f2.yaml:1:10: extends: is the 16th file of a chain of extends"));
 }
 
+TEST_CASE("a run file without keys has all defaults, with a warning") {
+  const Folder folder;
+  for (const char* text : {"", "\n", "# nothing yet\n", "---\n"}) {
+    CAPTURE(text);
+    const std::string file = folder.write("run.yaml", text);
+    const LoadedConfig loaded = read_run_config(file, {"epochs=3"});
+    CHECK(loaded.problems.empty());
+    CHECK(loaded.config.epochs == 3);
+    CHECK(loaded.config.data.kind == RunConfig().data.kind);
+    REQUIRE(loaded.warnings.size() == 1);
+    CHECK_THAT(to_string(loaded.warnings[0]), ContainsSubstring(file) && ContainsSubstring("has no keys"));
+    CHECK(read_run_config_text(text, "f", {}, DocumentKind::kOfRun).problems.size() == 1);
+  }
+}
+
 TEST_CASE("what is extended must be one good file") {
   const Folder folder;
   folder.write("further.yaml", "seed: 1\nname: a/b\n");

@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
 
+#include "config/writing/write.h"
 #include "support/temporary_folder.h"
 #include "sweep/sweep_file.h"
 
@@ -92,6 +93,19 @@ TEST_CASE("a setting of the run file without effect is reported once for all con
   CHECK(to_string(loaded.warnings[0]) == to_string(config::read_run_config(run).warnings.at(0)));
   CHECK(read_sweep_text("config: run.yaml\nparameters: {device.precision: [fp16]}\n", folder / "sweep.yaml")
             .warnings.empty());
+}
+
+TEST_CASE("a sweep of a run file without keys is stored with a text that is read as the file is") {
+  const test::TemporaryFolder folder;
+  const std::string run = folder / "run.yaml";
+  std::ofstream(run) << "# nothing yet\n";
+  const auto loaded =
+      read_sweep_text("config: run.yaml\nparameters: {training.optimizer.lr: [0.1, 0.2]}\n", folder / "sweep.yaml");
+  CHECK(loaded.problems.empty());
+  const auto read = config::read_run_config(run);
+  const auto stored = config::read_run_config_text(run_file_text(read), "f");
+  CHECK(stored.problems.empty());
+  CHECK(config::config_hash(stored.config) == config::config_hash(read.config));
 }
 
 TEST_CASE("a sweep that was stored has the run file of that time, for every configuration") {
