@@ -159,7 +159,7 @@ TEST_CASE("classes whose names are no UTF-8 stay different in what evaluate and 
   const Finished evaluated = run_esper({"evaluate", room.run("run"), "--json"});
   INFO(evaluated.err);
   const json measured = json_of(evaluated)["classes"];
-  const json shown = json_of(run_esper(Words{"data", "show", config, "--json"} + sets(data)))["classes"];
+  const json shown = json_of(run_esper(Words{"data", "show", "--json"} + sets(data)))["classes"];
   for (const json& classes : {measured, shown}) {
     REQUIRE(classes.size() == 2);
     CHECK(classes[0]["name"] == "a\\xfe");
