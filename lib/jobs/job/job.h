@@ -22,7 +22,7 @@ enum class JobState {
   kQueued,     // waits for resources, for other jobs, or for its delay after an interruption
   kStarting,   // about to be started: its processes may or may not exist yet
   kRunning,    // its processes exist
-  kStopping,   // was requested to save and stop
+  kStopping,   // was asked to save and stop
   kPaused,     // saved and stopped; the user, or its sweep, continues it
   kSucceeded,  // from here on nothing follows
   kFailed,

@@ -38,7 +38,7 @@ class Attempts {
   void start(const Job& job, const std::string& run_file, const std::vector<std::string>& gpus);
   // Of a job that another daemon began: nothing if its processes live, which are watched from here on; else their end.
   std::optional<AttemptEnd> adopt(const Job& job);
-  // Requests the trainer to save and stop, and kills it after a while. Repeated calls change nothing.
+  // Asks the trainer to save and stop, and kills it after a while. Repeated calls change nothing.
   void stop(JobId job);
   // Whether it is watched here: started or adopted, and not ended yet.
   bool has(JobId job) const { return watches_.contains(job); }

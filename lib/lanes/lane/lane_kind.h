@@ -34,7 +34,7 @@ struct LaneFailure {
     kUnavailable,  // not supported by this device or this program
     kCapture,      // the graph capture failed, which was reported
     kPackage,      // the package is damaged and does not load
-    kResources,    // memory, disk or an error of the GPU's; the inputs may be good
+    kResources,    // memory, disk or an error of the GPU; the inputs may be good
   };
   Cause cause = Cause::kUnavailable;
   std::string reason;

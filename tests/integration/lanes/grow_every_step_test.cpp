@@ -1,4 +1,5 @@
-// Growth between any two steps, in each lane that this machine has. The graph lane's test is with the GPU's others.
+// Growth between any two steps, in each lane that this machine has. The graph lane's test is with the other tests for a
+// GPU.
 #include "support/models/grow_every_step.h"
 
 #include "integration/lanes/lane_room.h"
