@@ -332,7 +332,7 @@ TEST_CASE("a folder that appears while a model is imported stays") {
     const auto finished = import.import("Net", more, environment);
     CHECK(finished.exit_code == 2);
     CHECK_THAT(finished.err,
-               ContainsSubstring(more.empty() ? "exists; name another folder" : "holds no imported network"));
+               ContainsSubstring(more.empty() ? "exists; name another folder" : "is not an imported network"));
     CHECK(contents_of(import.out + "/notes") == "mine\n");
     fs::remove_all(import.out);
   }
