@@ -38,7 +38,8 @@ struct Range {
 // Of target `column` of all samples.
 Range range_of(const Dataset& set, std::int64_t column) {
   const auto values = set.targets.select(1, column);
-  return {values.min().item<float>(), values.max().item<float>(), values.mean().item<float>()};
+  return {values.min().item<float>(), values.max().item<float>(),
+          static_cast<float>(values.to(torch::kDouble).mean().item<double>())};
 }
 
 // Its first numbers.
