@@ -25,7 +25,8 @@ struct Limits {
   base::Duration write = std::chrono::seconds(30);  // of one whole response, or of the events that were waiting
   // A refused client may still be sending: how long that is read and thrown away, so that the refusal arrives.
   base::Duration linger = std::chrono::seconds(2);
-  // Where all connections are in use, one that has been idle for so long gives way to a new one.
+  // Where all connections, or all descriptors of the process, are in use, one that has been idle for so long gives way
+  // to a new one.
   base::Duration evictable_after = std::chrono::seconds(1);
   base::Duration heartbeat = std::chrono::seconds(30);  // between comments on event streams
 };

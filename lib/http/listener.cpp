@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -12,7 +13,7 @@ namespace esper::http {
 namespace {
 
 constexpr int kAcceptedAtOnce = 16;
-// How long to wait where this process has no descriptor left: the waiting connection would wake the loop again at once.
+// How long to wait where no connection can be accepted: the waiting connection would wake the loop again at once.
 constexpr std::chrono::milliseconds kPause{100};
 
 // Nothing where the kernel does not say.
@@ -21,6 +22,11 @@ std::optional<Peer> peer_of(int descriptor) {
   socklen_t size = sizeof(credentials);
   if (getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return std::nullopt;
   return Peer{.is_local = true, .uid = credentials.uid, .pid = credentials.pid};
+}
+
+bool is_someone_waiting(int listening) {
+  pollfd waiting{listening, POLLIN, 0};
+  return poll(&waiting, 1, 0) == 1;
 }
 
 }  // namespace
@@ -51,7 +57,10 @@ void Listener::accept_some(Service& service) {
     base::Descriptor accepted(accept4(listening_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (accepted.is_open()) {
       admit(service, std::move(accepted));
-    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+    } else if (errno == EMFILE || errno == ENFILE) {
+      if (!is_someone_waiting(listening_.native_handle())) return;  // fails even where nobody waits
+      if (!service.free_descriptor()) return pause();
+    } else if (errno == ENOBUFS || errno == ENOMEM) {
       return pause();
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return;

@@ -2,7 +2,10 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <chrono>
 #include <exception>
+#include <ranges>
 #include <utility>
 
 #include "http/connection.h"
@@ -10,6 +13,19 @@
 #include "http/response_text.h"
 
 namespace esper::http {
+namespace {
+
+// False where none was idle for this time.
+bool close_longest_idle(auto& connections, base::Duration least_time) {
+  const auto since = [](const std::shared_ptr<Connection>& one) { return one->evictable_since(); };
+  const auto longest = std::ranges::min_element(connections, {}, since);
+  if (longest == connections.end()) return false;
+  if (since(*longest) > std::chrono::steady_clock::now() - least_time) return false;
+  (*longest)->close();
+  return true;
+}
+
+}  // namespace
 
 Service::Service(boost::asio::io_context& loop, Handler handler, ServerOptions options)
     : loop_(loop),
@@ -22,21 +38,14 @@ void Service::listen(base::Descriptor listening, std::shared_ptr<const std::stri
   listeners_.back()->start();
 }
 
-// Of those that came in the same way: closes the connection that has been idle for longest, where all are in use.
+// Of those that came in the same way: one gives way, where all are in use.
 bool Service::make_room(bool is_local) {
-  std::size_t count = 0;
-  std::shared_ptr<Connection> evictable;
-  for (const auto& connection : connections_) {
-    if (connection->is_local() != is_local) continue;
-    ++count;
-    if (!evictable || connection->evictable_since() < evictable->evictable_since()) evictable = connection;
-  }
-  if (count < options_.limits.connections) return true;
-  if (!evictable) return false;
-  if (evictable->evictable_since() > std::chrono::steady_clock::now() - options_.limits.evictable_after) return false;
-  evictable->close();
-  return true;
+  auto alike = connections_ | std::views::filter([&](const auto& one) { return one->is_local() == is_local; });
+  if (static_cast<std::size_t>(std::ranges::distance(alike)) < options_.limits.connections) return true;
+  return close_longest_idle(alike, options_.limits.evictable_after);
 }
+
+bool Service::free_descriptor() { return close_longest_idle(connections_, options_.limits.evictable_after); }
 
 void Service::adopt(base::Descriptor descriptor, Entrance entrance) {
   if (is_closed_) return;

@@ -33,6 +33,9 @@ class Service : public std::enable_shared_from_this<Service> {
   void add_socket_file(SocketFile file) { socket_files_.push_back(std::move(file)); }
   // Takes the connection, or refuses it with 503 where there are too many.
   void adopt(base::Descriptor descriptor, Entrance entrance);
+  // Closes the connection that has been idle for longest, so that its descriptor is free. False where none was idle for
+  // long enough.
+  bool free_descriptor();
   // Asks the handler; what it throws becomes a response.
   Response answer(const Request& request);
   // The same of the next part of an answer (Response::later).

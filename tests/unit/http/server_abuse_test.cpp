@@ -2,12 +2,14 @@
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "http/client.h"
 #include "http/server.h"
 #include "running_server.h"
+#include "support/faults/no_more_files.h"
 #include "support/patience.h"
 
 namespace esper::test::server_abuse_test {
@@ -107,6 +109,32 @@ TEST_CASE("where all connections are at work another one gets 503") {
   slow[1]->send("TP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
   CHECK(slow[1]->read_all().starts_with("HTTP/1.1 200 OK"));
   CHECK(is_served(server.endpoint()));
+}
+
+TEST_CASE(
+    "where the process has no descriptor left, the connection that was idle for longest gives way, and no other") {
+  RunningServer server(test::echo, with([](http::Limits& limits) {
+                         limits.idle = 1h;
+                         limits.evictable_after = 0s;
+                       }));
+  const auto idle = many(server.endpoint(), 3);
+  for (const auto& client : idle) {
+    REQUIRE(client->send("GET /first HTTP/1.1\r\nHost: x\r\n\r\n"));
+    REQUIRE(client->read_until("GET /first ").ends_with("GET /first "));
+  }
+  std::unique_ptr<RawClient> late;
+  std::optional<test::NoMoreFiles> none;
+  server.on_loop([&](http::Server&) {
+    late = std::make_unique<RawClient>(server.endpoint());
+    none.emplace();
+  });
+  CHECK(late->send("GET /late HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
+  CHECK(late->read_all().ends_with("GET /late "));
+  CHECK(idle[0]->is_closed_within(test::kPatience));
+  for (auto* client : {idle[1].get(), idle[2].get()}) {
+    CHECK(client->send("GET /again HTTP/1.1\r\nHost: x\r\n\r\n"));
+    CHECK(client->read_until("GET /again ").ends_with("GET /again "));
+  }
 }
 
 TEST_CASE("a request that arrives a byte at a time is cut off at its deadline") {
