@@ -1,6 +1,7 @@
 #pragma once
 // Events about the progress of running jobs, for as long as anyone listens: each second it looks at their run folders
-// and publishes what changed. Without listeners, or without running jobs, there is no timer. On the loop's thread.
+// and publishes what changed; when an attempt ends, what it wrote since the last look. Without listeners, or without
+// running jobs, there is no timer. On the loop's thread.
 
 #include <boost/asio/io_context.hpp>
 #include <functional>
@@ -22,7 +23,7 @@ class ProgressFeed {
 
   // Someone is about to listen.
   void wake();
-  // To be called after each change of a job.
+  // To be called after each change of a job, before the job itself is published.
   void changed(const Job& job);
 
  private:
@@ -30,13 +31,14 @@ class ProgressFeed {
   // Whether any job runs.
   bool look();
   void look_at(const Job& job);
+  void look_at_ended(const Job& job);
 
   JobStore& store_;
   ProgressReader& reader_;
   const Listeners listeners_;
   DelayedCall next_look_;
   bool is_awake_ = false;
-  std::map<JobId, ProgressMark> published_;  // of the running jobs
+  std::map<JobId, ProgressMark> published_;  // of the jobs whose processes exist
 };
 
 }  // namespace esper::jobs

@@ -102,6 +102,54 @@ TEST_CASE("of more running jobs than are kept otherwise, each epoch is published
   CHECK(room.published[0].epoch == std::vector<std::int64_t>{51});
 }
 
+TEST_CASE("epochs that a job wrote since the last look are published when it ends, once") {
+  FeedRoom room;
+  auto job = room.running("a");
+  room.feed.wake();
+  room.pass(1200ms);
+  room.published.clear();
+  append(job.run_dir + "/telemetry.jsonl", epoch_line(2, 1) + epoch_line(3, 1));
+  job.state = JobState::kSucceeded;
+  room.feed.changed(job);
+  room.feed.changed(job);
+  REQUIRE(room.published.size() == 1);
+  CHECK(room.published[0].job == job.id);
+  CHECK(room.published[0].epoch == std::vector<std::int64_t>{2, 3});
+}
+
+TEST_CASE("the epochs of a job that ended before the first look are published, where someone listens") {
+  for (const bool has_listener : {true, false}) {
+    FeedRoom room;
+    room.has_listener = has_listener;
+    auto job = room.running("a");
+    room.feed.changed(job);
+    job.state = JobState::kSucceeded;
+    room.feed.changed(job);
+    CHECK(room.published.size() == (has_listener ? 1 : 0));
+  }
+}
+
+TEST_CASE("the epochs of a job that an earlier daemon started are published when it ends, too") {
+  FeedRoom room;
+  auto job = room.running("a");
+  jobs::ProgressFeed of_next_daemon{
+      room.loop,
+      room.store,
+      room.reader,
+      {.any = [] { return true; }, .publish = [&](const jobs::Progress& p) { room.published.push_back(p); }}};
+  job.state = JobState::kSucceeded;
+  of_next_daemon.changed(job);
+  CHECK(room.published.size() == 1);
+}
+
+TEST_CASE("a job that is cancelled while it waits has no progress to publish") {
+  FeedRoom room;
+  auto job = room.running("a");
+  job.state = JobState::kCancelled;
+  room.feed.changed(job);
+  CHECK(room.published.empty());
+}
+
 TEST_CASE("without running jobs there is no timer, until one runs") {
   FeedRoom room;
   room.feed.wake();
