@@ -94,7 +94,7 @@ struct WatchedSink {
   bool deliver(const TelemetryPacket& packet) {
     const auto failed = [&](const char* why) {
       if (!failing) {
-        log::warning("telemetry sink " + named.name + ": " + why + "; lost packets are counted, training continues");
+        log::warning("telemetry sink " + named.name + ": " + why + "; lost packets are counted, all else continues");
       }
       failing = true;
       return false;

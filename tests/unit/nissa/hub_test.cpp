@@ -15,6 +15,7 @@
 #include <system_error>
 
 #include "leyline/telemetry/telemetry.h"
+#include "support/child_end.h"
 #include "support/memory_sink.h"
 #include "support/patience.h"
 
@@ -98,6 +99,19 @@ std::vector<std::string> numbered(int from, int to) {
 }
 
 }  // namespace
+
+// The first test: standard error is opened for messages when the first one is logged, and the copy would use that.
+TEST_CASE("the warning about a sink that fails fits a training and the daemon") {
+  const auto end = test::end_of_child([] {
+    const auto window = std::make_shared<Window>();
+    window->failures_left = 1;
+    Hub(4, sinks(test_sink(window))).emit(packet_number(0));
+  });
+  CHECK(end.status == 0);
+  CAPTURE(end.text);
+  CHECK(end.text.find("warning: telemetry sink test: this sink fails on purpose; lost packets are counted, all else "
+                      "continues") != std::string::npos);
+}
 
 TEST_CASE("packets arrive in the order in which they were emitted") {
   const auto window = std::make_shared<Window>();
