@@ -126,6 +126,10 @@ double rule_of_three(std::size_t samples) {
   return 3.0 / static_cast<double>(samples);
 }
 
+double at_least_rule_of_three(double half_width, std::size_t samples, double largest) {
+  return std::max(half_width, largest * rule_of_three(samples));
+}
+
 RatioEstimate paired_ratio(std::span<const double> numerators, std::span<const double> denominators,
                            std::uint64_t seed) {
   ESPER_CHECK(numerators.size() == denominators.size() && !numerators.empty(), "a ratio needs pairs");

@@ -38,6 +38,10 @@ double half_width_95(const StandardError& error);
 // The largest share that something which `samples` independent samples never showed may have, with 95 % confidence:
 // 3 / samples (Hanley and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?"). samples: at least 1.
 double rule_of_three(std::size_t samples);
+// The half width of the interval of a mean of `samples` values, none of which is farther from 0 than `largest`, and at
+// least what the rule of three leaves: that no value, or few, differs from 0 does not show that none would.
+double at_least_rule_of_three(double half_width, std::size_t samples, double largest = 1);
+
 // Two-sided 95 % quantile of the normal distribution, where the degrees of freedom of a standard error were not
 // recorded.
 inline constexpr double kNormal95 = 1.960;

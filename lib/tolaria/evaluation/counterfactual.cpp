@@ -64,9 +64,9 @@ class SeedGame {
     if (!over_samples || !sampling_error) return out;
     const auto error = base::joined_error(*over_samples, *sampling_error);
     const std::size_t samples = outcomes_.begin()->second.size();
-    const double least = base::rule_of_three(samples) * largest_effect(contrast);
     out.standard_error = kAccuracyPoints * error.value;
-    out.half_width = kAccuracyPoints * std::max(base::half_width_95(error), least);
+    out.half_width =
+        kAccuracyPoints * base::at_least_rule_of_three(base::half_width_95(error), samples, largest_effect(contrast));
     return out;
   }
   void report_runs(Counterfactual& out) const {

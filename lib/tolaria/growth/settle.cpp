@@ -73,14 +73,15 @@ std::pair<double, std::optional<double>> mean_and_half_width(const torch::Tensor
   return {values.mean().item<double>(), error ? std::optional(base::half_width_95(*error)) : std::nullopt};
 }
 
-// That few or no predictions differ does not say that none would.
 SeedGain gain_of(const SampleFigures& with, const SampleFigures& without) {
   constexpr double kPoints = 100;
   SeedGain gain;
   std::tie(gain.loss, gain.loss_half_width) = mean_and_half_width(without.loss - with.loss);
   std::tie(gain.points, gain.points_half_width) = mean_and_half_width(kPoints * (with.correct - without.correct));
-  const double least = kPoints * base::rule_of_three(static_cast<std::size_t>(with.correct.numel()));
-  if (gain.points_half_width) gain.points_half_width = std::max(*gain.points_half_width, least);
+  if (gain.points_half_width) {
+    const auto samples = static_cast<std::size_t>(with.correct.numel());
+    gain.points_half_width = base::at_least_rule_of_three(*gain.points_half_width, samples, kPoints);
+  }
   return gain;
 }
 

@@ -37,14 +37,14 @@ Mean mean_of(const torch::Tensor& table, std::uint32_t compared) {
   return mean;
 }
 
-// In percentage points, of fractions of right predictions. That few or no samples differ does not say that none would.
+// In percentage points, of fractions of right predictions.
 Mean in_points(const Mean& correct, const torch::Tensor& table) {
   constexpr double kPoints = 100;
   Mean points{kPoints * correct.value, std::nullopt, std::nullopt};
   if (!correct.standard_error) return points;
-  const double least = base::rule_of_three(static_cast<std::size_t>(table.size(1)));
+  const auto samples = static_cast<std::size_t>(table.size(1));
   points.standard_error = kPoints * *correct.standard_error;
-  points.half_width = kPoints * std::max(*correct.half_width, least);
+  points.half_width = kPoints * base::at_least_rule_of_three(*correct.half_width, samples);
   return points;
 }
 

@@ -114,4 +114,12 @@ TEST_CASE("what n samples never showed has a share of at most 3 / n") {
   CHECK_THAT(rule_of_three(300), WithinAbs(1 - std::pow(0.05, 1.0 / 300), 1e-4));
 }
 
+TEST_CASE("an interval is never narrower than the rule of three's") {
+  CHECK(at_least_rule_of_three(0, 300) == 0.01);
+  CHECK(at_least_rule_of_three(0.009, 300) == 0.01);
+  CHECK(at_least_rule_of_three(0.02, 300) == 0.02);
+  CHECK(at_least_rule_of_three(0, 300, 100) == 1);
+  CHECK(at_least_rule_of_three(1.5, 300, 100) == 1.5);
+}
+
 }  // namespace esper::test::statistics_test
