@@ -19,6 +19,7 @@
 #include "esper/run_options.h"
 #include "http/limits.h"
 #include "jobs/daemon/daemon.h"
+#include "jobs/daemon/state_lock.h"
 
 namespace esper {
 namespace {
@@ -136,6 +137,7 @@ Error no_answer(const DaemonAddress& address, const http::RequestFailure& failur
                                            state_dir)};
   }
   if (nobody_listens(state_dir)) {
+    if (const auto reason = jobs::lost_socket(state_dir)) return {ExitCode::kTryAgain, *reason};
     return {ExitCode::kTryAgain, fmt::format("no daemon answers for {}: {}; start one: esper daemon --state-dir {}",
                                              state_dir, failure.reason, state_dir)};
   }

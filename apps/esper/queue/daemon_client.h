@@ -40,8 +40,9 @@ std::string state_dir_of(const DaemonAddress& address);
 
 // Where its daemon listens.
 http::Endpoint endpoint_of(const DaemonAddress& address);
-// For a request that got no answer, for this reason: "no daemon answers for DIR: REASON; start one: ...", or that the
-// one that listens gave none that can be used. kTryAgain; kResources for an answer that would be as bad the next time.
+// For a request that got no answer, for this reason: "no daemon answers for DIR: REASON; start one: ...", that the
+// socket of the one that runs is gone, or that the one that listens gave none that can be used. kTryAgain; kResources
+// for an answer that would be as bad the next time.
 base::Error no_answer(const DaemonAddress& address, const http::RequestFailure& failure);
 
 // The daemon's answer, a JSON object. Throws Error with the daemon's reason where it refuses: kConfig, kTryAgain where

@@ -1,18 +1,13 @@
 #include "jobs/daemon/daemon.h"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
-#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <cerrno>
 #include <chrono>
-#include <thread>
 
 #include "base/file_system.h"
 #include "jobs/api/api.h"
@@ -20,6 +15,7 @@
 #include "jobs/daemon/daemon_reports.h"
 #include "jobs/daemon/daemon_server.h"
 #include "jobs/daemon/state_folder.h"
+#include "jobs/daemon/state_lock.h"
 #include "jobs/database/schema.h"
 #include "nissa/log.h"
 #include "storage/file_tools.h"
@@ -27,39 +23,6 @@
 
 namespace esper::jobs {
 namespace {
-
-std::string text_of(int file) {
-  std::array<char, 64> text{};
-  const auto got = ::pread(file, text.data(), text.size(), 0);
-  return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
-}
-
-// A daemon that was killed, and a child that it was about to start, hold the lock for a moment more.
-constexpr std::chrono::seconds kLockWait(1);
-
-bool lock_within(int file, std::chrono::milliseconds wait) {
-  const auto deadline = std::chrono::steady_clock::now() + wait;
-  while (::flock(file, LOCK_EX | LOCK_NB) < 0) {
-    if (std::chrono::steady_clock::now() >= deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return true;
-}
-
-// One daemon for one folder. Held while it lives.
-base::Descriptor lock_state(const std::string& state_dir) {
-  const std::string path = state_dir + "/lock";
-  base::Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!lock.is_open()) throw base::IoError("open", path, errno);
-  if (!lock_within(lock.number(), kLockWait)) {
-    throw base::Error(base::ExitCode::kTryAgain,
-                      fmt::format("a daemon of {} is running already: process {}", state_dir, text_of(lock.number())));
-  }
-  const std::string pid = std::to_string(::getpid());
-  if (::ftruncate(lock.number(), 0) < 0 || ::pwrite(lock.number(), pid.data(), pid.size(), 0) < 0)
-    throw base::IoError("write", path, errno);
-  return lock;
-}
 
 ObserverSetup machine_of(const DaemonConfig& config) {
   ObserverSetup setup{.threads = config.threads, .memory_bytes = config.memory_bytes()};

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -120,6 +121,27 @@ TEST_CASE("a second daemon is refused with the first one's process") {
   const auto second = run_esper({"daemon", "--state-dir", daemon.state_dir()});
   CHECK(second.exit_code == 75);
   CHECK(second.err.find("process " + std::to_string(daemon.daemon())) != std::string::npos);
+}
+
+TEST_CASE("where the daemon's socket was deleted, commands name it and how to bring it back, and a start does, too") {
+  DaemonRoom daemon;
+  daemon.start();
+  const auto process = std::to_string(daemon.daemon());
+  const auto socket = esper::jobs::socket_of(daemon.state_dir());
+  std::filesystem::remove(socket);
+  const auto config = daemon.room.write("growing.yaml", growing_config());
+  for (const auto& refused : {daemon.ask({"jobs"}), daemon.ask({"submit", config, "--hold"}),
+                              run_esper({"daemon", "--state-dir", daemon.state_dir()})}) {
+    CAPTURE(refused.err);
+    CHECK(refused.exit_code == 75);
+    CHECK(refused.err.find("its socket " + socket + " does not exist") != std::string::npos);
+    CHECK(refused.err.find("kill " + process + ", then esper daemon") != std::string::npos);
+    CHECK(refused.err.find("start one") == std::string::npos);
+  }
+  ::kill(daemon.daemon(), SIGTERM);
+  CHECK(comes_true([&] { return daemon.daemon() == 0; }));
+  daemon.start();
+  CHECK(daemon.ask({"jobs"}).exit_code == 0);
 }
 
 TEST_CASE("a paused job goes on where it was, and a cancelled one does not") {
