@@ -7,8 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/text/json_struct.h"
 #include "base/text/standard_output.h"
+#include "engine/model_text.h"
 #include "engine/saved_run.h"
+#include "kasmina/network/network_summary.h"
 #include "kasmina/network/network_tensors.h"
 #include "nissa/log.h"
 #include "tolaria/checkpoint/checkpoint.h"
@@ -62,10 +65,15 @@ void print_sizes(TrainingSetup& setup, const TrainRequest& request, const OpenRu
                        {"parameters", kasmina::num_parameters_of(setup.model->network.state())},
                        {"checkpoint_bytes", kasmina::bytes_of(step::all_tensors(*setup.model, setup.device))}};
   if (!checkpoint.empty()) plan["checkpoint"] = checkpoint;
-  if (request.job.json) return base::write_json(plan);
+  const auto summary = kasmina::summary_of(setup.model->network.state());
+  if (request.job.json) {
+    plan["model"] = base::to_json(summary);
+    return base::write_json(plan);
+  }
   for (const auto& [key, value] : plan.items()) {
     base::write_line(key + ": " + (value.is_string() ? value.get<std::string>() : value.dump()));
   }
+  base::write_text("\n" + model_text(summary));
 }
 
 }  // namespace esper::engine

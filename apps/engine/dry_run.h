@@ -1,5 +1,5 @@
 #pragma once
-// `esper train --dry-run`: the sizes of what would be trained, on standard output. Training thread.
+// `esper train --dry-run`: the sizes, layers and slots of what would be trained, on standard output. Training thread.
 
 #include "engine/commands.h"
 #include "engine/open_run.h"

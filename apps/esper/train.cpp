@@ -97,7 +97,8 @@ void add_train(Front& front) {
       ->check(refuse_empty)
       ->excludes(run_dir);
   add_cache_dir_option(*command, request.job.cache_dir);
-  command->add_flag("--dry-run", request.dry_run, "Build everything and print its sizes, without training");
+  command->add_flag("--dry-run", request.dry_run,
+                    "Build everything and print its sizes, layers and slots, without training");
   command->add_flag(
       "--trace", request.trace,
       "Write trace.json, the training thread's timeline, into the run folder, and kernel_trace.json, the kernels of "

@@ -1,6 +1,7 @@
 // One run folder, one run; and what a resumed run may change.
 #include <signal.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
@@ -97,6 +98,29 @@ TEST_CASE("a dry run tells what would be trained, warns of settings without effe
   CHECK(std::distance(fs::directory_iterator(room.path), fs::directory_iterator()) == 1);
 }
 
+TEST_CASE("a dry run shows the layers, which of them are frozen, and the slots, as JSON and as text") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  const Words words = Words{"train", "--config", config, "--dry-run"} + sets({"host.freeze=[block0.*]"});
+  const auto model = json_of(run_esper(words + Words{"--json"}))["model"];
+  const auto& first = model["layers"][0];
+  CHECK(first["name"] == "block0.conv");
+  CHECK(first["parameters"] == 4 * 1 * 3 * 3);
+  CHECK(first["trainable"] == 0);
+  CHECK(first["shapes"] == nlohmann::json::parse(R"([{"name": "weight", "shape": [4, 1, 3, 3]}])"));
+  CHECK(model["layers"].back()["name"] == "head");
+  CHECK(model["layers"].back()["trainable"] == model["layers"].back()["parameters"]);
+  REQUIRE(model["slots"].size() == 2);
+  CHECK(model["slots"][0]["slot"] == "r0c0");
+  CHECK(model["slots"][0]["shape"] == nlohmann::json::parse("[4, 8, 8]"));
+  CHECK(model["slots"][0]["seed"].is_null());
+
+  const Finished shown = run_esper(words);
+  REQUIRE(shown.exit_code == 0);
+  CHECK_THAT(shown.out, ContainsSubstring("frozen") && ContainsSubstring("weight [4, 1, 3, 3]\n"));
+  CHECK_THAT(shown.out, ContainsSubstring("r0c0") && ContainsSubstring("image [4, 8, 8]"));
+}
+
 TEST_CASE("a dry run of a run that is continued has the sizes of the network that it has grown, and leaves it alone") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
@@ -106,6 +130,7 @@ TEST_CASE("a dry run of a run that is continued has the sizes of the network tha
   };
   const auto at_start = sizes_of({"--config", config}), sizes = sizes_of({"--resume", room.run("run")});
   CHECK_FALSE(at_start.contains("checkpoint"));
+  CHECK(std::ranges::any_of(sizes["model"]["slots"], [](const auto& slot) { return !slot["seed"].is_null(); }));
   CHECK(sizes["checkpoint"] == (room.run("run") / "checkpoints" / checkpoints_of(room.run("run")).back()).string());
   CHECK(sizes["parameters"] == read_json(room.run("run") / "summary.json")["parameters"]);
   CHECK(sizes["parameters"].get<int>() > at_start["parameters"].get<int>());
