@@ -103,7 +103,8 @@ void ProgressReader::read(Run& run) {
   run.tail.look(folder, run.folder, [&](std::string_view line) { run.course.take(line); });
 }
 
-// Of a job that was retried after its run folder had been deleted.
+// Of a job that was retried after its run folder had been deleted. A run that goes on with other settings is read
+// again, too.
 void ProgressReader::forget_run_before(Run& run, const std::string& config_stamp) {
   if (run.config_stamp == config_stamp) return;
   run.config_stamp = config_stamp;

@@ -45,7 +45,7 @@ class ProgressReader {
   };
   struct Run {
     std::string folder;
-    std::string config_stamp;  // of its config.yaml: another run's is another file
+    std::string config_stamp;  // of its config.yaml: that of another run, or of other settings, is another file
     TelemetryTail tail;
     Course course;
     Facts facts;

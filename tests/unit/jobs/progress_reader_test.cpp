@@ -99,7 +99,7 @@ TEST_CASE("what was read stays when the folder goes") {
   CHECK(room.reader.look(room.job).progress.epochs == 1);
 }
 
-TEST_CASE("a run that begins anew in the folder has nothing of the one that was deleted there") {
+TEST_CASE("a run that starts in the folder has nothing of the one that was deleted there") {
   RunRoom room;
   room.add_config(12);
   room.add(epoch_line(1, 2) + epoch_line(2, 1) + seed_line(2, "seed-1", "TRAINING", 0));
