@@ -50,13 +50,13 @@ std::string misfit_of_targets(const config::RunConfig& config, const data::Datas
 
 std::string doubt_of_targets(const config::RunConfig& config, const data::Dataset& data) {
   constexpr double kLarge = 100;
-  if (config.task != config::Task::kRegression || data.process) return "";
+  if (config.task != config::Task::kRegression || config.data.standardize_targets || data.process) return "";
   for (std::int64_t k = 0; k < data.targets.size(1); ++k) {
     const auto size = data.targets.select(1, k).to(torch::kDouble).square().mean().sqrt().item<double>();
     if (size <= kLarge) continue;
     return fmt::format(
         "the numbers of target {} are large (root of their mean square: {:.0f}), and targets are not standardised: a "
-        "network learns numbers of about 1 far better, so divide them in the data",
+        "network learns numbers of about 1 far better, so set data.standardize_targets: true",
         base::in_quotes(data::name_of_class(data, k)), size);
   }
   return "";

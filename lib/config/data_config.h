@@ -120,6 +120,7 @@ struct DataConfig {
   std::uint64_t split_seed = 0;
   int batch_size = 64;
   bool standardize = true;
+  bool standardize_targets = false;
   std::vector<std::int64_t> shape;
   std::int64_t max_samples = 0;
   std::int64_t epoch_samples = 0;
@@ -161,7 +162,10 @@ struct DataConfig {
         field("split_seed", &C::split_seed, "seed of the split; the same number gives the same split on any machine"),
         field("batch_size", &C::batch_size, "samples in one microbatch", between(1, 1e6)),
         field("standardize", &C::standardize,
-              "scale to mean 0 and standard deviation 1, computed on the training part"),
+              "scale inputs to mean 0 and standard deviation 1, computed on the training part"),
+        field("standardize_targets", &C::standardize_targets,
+              "regression: train on targets that are scaled likewise; predictions, exports, MAE and RMSE are in the "
+              "data's units, losses in standardised ones"),
         field("shape", &C::shape,
               "shape of one sample, [channels, height, width]; empty keeps the shape of the format; default: [1, 8, 8] "
               "for a cnn on the bundled digits",

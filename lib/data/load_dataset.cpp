@@ -137,6 +137,7 @@ Splits split_samples(const DataConfig& config, TestPart test, const ReadOptions&
   for (auto* part : {&splits.train, &splits.validation}) part->table = parts.table;
   if (splits.test) splits.test->table = parts.table;
   if (config.standardize) splits.standardization = measure(splits.train.inputs, splits.train.shape);
+  if (config.standardize_targets) measure_targets(splits.train.targets, splits.standardization);
   return splits;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -113,6 +114,10 @@ class Reader {
     }
   }
 
+  void read_optional(const char* name, std::vector<float>& values) {
+    if (!base::member(document_, name).is_null()) read(name, values);
+  }
+
   void read(const char* name, std::vector<std::string>& names) {
     for (const auto& item : list(name)) {
       auto text = name_in(item);
@@ -180,11 +185,25 @@ class Reader {
   std::string problem_;
 };
 
+bool are_above_zero(const std::vector<float>& values) {
+  return std::ranges::all_of(values, [](float value) { return value > 0; });
+}
+
+std::string contradiction_of_targets(const Preprocessing& it) {
+  const auto& mean = it.standardization.target_mean;
+  const auto& deviation = it.standardization.target_deviation;
+  if (mean.size() != deviation.size()) return "target_mean and target_deviation differ in length";
+  if (!mean.empty() && it.task != config::Task::kRegression) return "target_mean and task do not fit each other";
+  if (!mean.empty() && std::ssize(mean) != it.shape.num_classes) return "the numbers of target_mean and outputs differ";
+  if (!are_above_zero(deviation)) return "target_deviation is not above 0";
+  return {};
+}
+
 // That the parts belong to each other; empty where they do.
 std::string contradiction(const Preprocessing& it) {
   const auto outputs = static_cast<std::size_t>(it.shape.num_classes);
   const auto groups = static_cast<std::size_t>(it.shape.sizes()[0]);
-  const auto& [mean, deviation] = it.standardization;
+  const auto &mean = it.standardization.mean, &deviation = it.standardization.deviation;
   const bool tokens = it.shape.kind == SampleKind::kTokens;
   if (tokens != (it.element == Element::kToken)) return "shape and element are of different kinds of data";
   if (tokens != (it.task == config::Task::kLanguage)) return "shape and task are of different kinds of data";
@@ -192,9 +211,7 @@ std::string contradiction(const Preprocessing& it) {
     return "the numbers of class_names and outputs differ";
   if (mean.size() != deviation.size()) return "mean and deviation differ in length";
   if (!mean.empty() && (tokens || mean.size() != groups)) return "mean is not as long as shape";
-  for (const float value : deviation) {
-    if (!(value > 0)) return "deviation is not above 0";
-  }
+  if (!are_above_zero(deviation)) return "deviation is not above 0";
   // data.shape makes images of the numbers of a row, too.
   const auto numbers = elements_of(it.shape.sizes());
   const bool named = !it.feature_names.empty();
@@ -203,7 +220,7 @@ std::string contradiction(const Preprocessing& it) {
   const bool tabular = !it.table.inputs.empty();
   if (tabular && (tokens || encoded_width(it.table) != numbers))
     return "table and shape are of different kinds of data";
-  return {};
+  return contradiction_of_targets(it);
 }
 
 }  // namespace
@@ -239,6 +256,8 @@ json to_json(const Preprocessing& it) {
           {"image_size", it.image_size},
           {"mean", it.standardization.mean},
           {"deviation", it.standardization.deviation},
+          {"target_mean", it.standardization.target_mean},
+          {"target_deviation", it.standardization.target_deviation},
           {"class_names", names_json(it.class_names)},
           {"feature_names", names_json(it.feature_names)},
           {"target_name", name_json(it.target_name)},
@@ -260,6 +279,8 @@ base::Expected<Preprocessing> read_preprocessing(std::string_view text) {
   reader.read("image_size", result.image_size, kMostImageSize);
   reader.read("mean", result.standardization.mean);
   reader.read("deviation", result.standardization.deviation);
+  reader.read_optional("target_mean", result.standardization.target_mean);
+  reader.read_optional("target_deviation", result.standardization.target_deviation);
   reader.read("class_names", result.class_names);
   reader.read("feature_names", result.feature_names);
   reader.read_optional("target_name", result.target_name);

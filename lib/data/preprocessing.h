@@ -29,7 +29,7 @@ struct Preprocessing {
   leyline::SampleShape shape;
   Element element = Element::kNumber;  // kPixel: uint8, divided by 255
   int image_size = 0;                  // width and height to which images are resized; 0: they have the size of `shape`
-  Standardization standardization;
+  Standardization standardization;     // an earlier version wrote none of targets
   // Of each output: class, label or target; of sequences each token's text. Empty where the data had no names.
   std::vector<std::string> class_names;
   std::vector<std::string> feature_names;  // of each number of a sample; empty likewise

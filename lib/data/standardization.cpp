@@ -1,6 +1,9 @@
 #include "data/standardization.h"
 
+#include <ATen/ops/tensor.h>
+
 #include <cmath>
+#include <utility>
 
 namespace esper::data {
 namespace {
@@ -42,6 +45,20 @@ Standardization measure(const torch::Tensor& inputs, const leyline::SampleShape&
   const auto groups = shape.sizes().at(0);
   return inputs.scalar_type() == torch::kUInt8 ? measure_as<std::uint8_t>(inputs, groups, 255.0)
                                                : measure_as<float>(inputs, groups, 1.0);
+}
+
+void measure_targets(const torch::Tensor& targets, Standardization& out) {
+  auto measured = measure_as<float>(targets, targets.size(1), 1.0);
+  out.target_mean = std::move(measured.mean);
+  out.target_deviation = std::move(measured.deviation);
+}
+
+torch::Tensor in_target_units(const Standardization& standardization, const torch::Tensor& outputs) {
+  if (standardization.target_mean.empty()) return outputs;
+  const auto each = [&](const std::vector<float>& values) {
+    return at::tensor(values).view(outputs.sizes().slice(1)).to(outputs.device());
+  };
+  return outputs.mul(each(standardization.target_deviation)).add_(each(standardization.target_mean));
 }
 
 }  // namespace esper::data

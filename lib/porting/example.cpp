@@ -41,8 +41,8 @@ Example make_example(const data::Preprocessing& preprocessing, std::int64_t rows
     const auto tokens = at::randint(0, shape.num_classes, sizes, generator, torch::kInt64);
     return {tokens, {}, text_of(tokens[0], preprocessing)};
   }
-  const auto& [means, deviations] = preprocessing.standardization;
-  const auto mean = each_group(means, 0, shape), deviation = each_group(deviations, 1, shape);
+  const auto mean = each_group(preprocessing.standardization.mean, 0, shape),
+             deviation = each_group(preprocessing.standardization.deviation, 1, shape);
   if (preprocessing.element == data::Element::kPixel) {
     const auto raw = at::randint(0, kPixelValues, sizes, generator, torch::kUInt8);
     return {((raw.to(torch::kFloat32) / 255 - mean) / deviation).contiguous(), raw, {}};

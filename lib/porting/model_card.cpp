@@ -64,8 +64,13 @@ std::string inputs_text(const data::Preprocessing& it) {
                      it.standardization.mean.empty() ? "" : ", standardised");
 }
 
-std::string outputs_text(const data::Preprocessing& it) {
+// format: weights alone are those of the network that was trained.
+std::string outputs_text(const data::Preprocessing& it, std::string_view format) {
   auto text = fmt::format("{} for task {}", it.shape.num_classes, base::name_of(it.task));
+  if (!it.standardization.target_mean.empty()) {
+    text += format == "safetensors" ? ", standardised (target_mean and target_deviation in preprocessing.json)"
+                                    : ", in the data's units";
+  }
   if (it.class_names.empty() || it.class_names.size() > kMostNames) return text;
   return text + ": " + base::joined(it.class_names, ", ", cell);
 }
@@ -152,9 +157,9 @@ std::string model_card(const ModelCard& card, const data::Preprocessing& preproc
       "`config.yaml` is the run's resolved configuration. Fingerprint of training and validation data: `{}`.\n"
       "Esper {}, PyTorch {}.\n",
       cell(card.run), card.format, card.host, card.parameters, card.is_averaged ? ", averages over training steps" : "",
-      inputs_text(preprocessing), outputs_text(preprocessing), cell(card.checkpoint), card.epoch, card.step,
-      check_text(card), usage_of(card, preprocessing), seeds_text(card), figures_text(card), card.data, card.esper,
-      card.torch);
+      inputs_text(preprocessing), outputs_text(preprocessing, card.format), cell(card.checkpoint), card.epoch,
+      card.step, check_text(card), usage_of(card, preprocessing), seeds_text(card), figures_text(card), card.data,
+      card.esper, card.torch);
 }
 
 }  // namespace esper::porting

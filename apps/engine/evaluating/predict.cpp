@@ -80,7 +80,7 @@ torch::Tensor answers_of(const step::Model& model, const torch::Tensor& inputs, 
   outputs = outputs.to(torch::kFloat32);
   if (like.task == config::Task::kClassification) outputs = outputs.softmax(1);
   if (like.task == config::Task::kMultilabel) outputs = outputs.sigmoid();
-  return outputs.cpu().contiguous();
+  return data::in_target_units(like.standardization, outputs).cpu().contiguous();
 }
 
 AnswerOf what_of(const torch::Tensor& answers) { return answers.dim() == 2 ? AnswerOf::kSample : AnswerOf::kPixel; }

@@ -96,8 +96,9 @@ std::string ExportNetwork::write_parts(const std::string& folder) const {
   storage::publish_file(storage::real_file_system(), folder + "/model.py", storage::bytes_of(file));
   write(folder + "/weights.safetensors", porting::network_values(network));
   const auto example = porting::make_example(preprocessing(), kExampleRows);
+  const auto outputs = kasmina::forward(network, example.inputs, kasmina::Mode::kEvaluate);
   std::vector<kasmina::NamedTensor> tensors = {
-      {"inputs", example.inputs}, {"outputs", kasmina::forward(network, example.inputs, kasmina::Mode::kEvaluate)}};
+      {"inputs", example.inputs}, {"outputs", data::in_target_units(preprocessing().standardization, outputs)}};
   if (example.raw.defined()) tensors.push_back({"raw", example.raw});
   write(folder + "/example.safetensors", tensors);
   return example.text;

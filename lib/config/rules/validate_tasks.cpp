@@ -80,6 +80,19 @@ void check_tokens(const RunConfig& config, Findings& out) {
   }
 }
 
+void check_standardized_targets(const RunConfig& config, Findings& out) {
+  if (!config.data.standardize_targets) return;
+  if (config.task != Task::kRegression) {
+    out.push_back({"data.standardize_targets",
+                   fmt::format("applies to task regression, not to {}; leave it out", name_of(config.task)),
+                   {"task"}});
+  } else if (config.data.kind == DataKind::kProcess) {
+    out.push_back({"data.standardize_targets",
+                   "samples of kind process are used as they are; scale the targets in the program",
+                   {"data.kind"}});
+  }
+}
+
 // Attribution by class goes by one class per sample.
 void check_class_attribution(const RunConfig& config, Findings& out) {
   const bool numbers = config.task == Task::kMultilabel || config.task == Task::kRegression;
@@ -94,6 +107,7 @@ void check_class_attribution(const RunConfig& config, Findings& out) {
 void check_task(const RunConfig& config, Findings& out) {
   check_training(config, out);
   check_tokens(config, out);
+  check_standardized_targets(config, out);
   check_class_attribution(config, out);
 }
 

@@ -49,6 +49,7 @@ constexpr Earlier kEarlier[] = {
     {"training.metric", [](RunConfig& config) { config.training.metric = Metric::kAccuracy; }},
     {"training.early_stop_metric", [](RunConfig& config) { config.training.early_stop_metric = Metric::kLoss; }},
     {"data.test_fraction", [](RunConfig& config) { config.data.test_fraction = 0; }},
+    {"data.standardize_targets", [](RunConfig& config) { config.data.standardize_targets = false; }},
     {"data.epoch_samples", [](RunConfig& config) { config.data.epoch_samples = 0; }},
     {"host.residual_blocks", [](RunConfig& config) { config.host.residual_blocks = 0; }},
     {"growth.kind", [](RunConfig& config) { config.growth.kind = GrowthKind::kModules; }},

@@ -32,7 +32,8 @@ std::int64_t batches_of(std::int64_t samples, std::int64_t batch_size) {
 
 Loader::Loader(const Dataset& dataset, const Standardization& standardization, const LoaderConfig& config)
     : source_(source_of(dataset, standardization, config)),
-      num_batches_(batches_of(samples_per_epoch(num_samples(dataset), config.epoch_samples), config.batch_size)) {}
+      num_batches_(batches_of(samples_per_epoch(num_samples(dataset), config.epoch_samples), config.batch_size)),
+      target_deviation_(standardization.target_deviation) {}
 
 void Loader::seek(std::int64_t epoch, std::int64_t batch) {
   std::visit([&](auto& source) { source.seek(epoch, batch); }, source_);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "data/loading/resident_loader.h"
 #include "data/loading/threaded_loader.h"
@@ -25,6 +26,8 @@ class Loader {
   Source source() const {
     return std::holds_alternative<ResidentLoader>(source_) ? Source::kResident : Source::kThreads;
   }
+  // Of each target where its batches have standardised targets; else empty.
+  const std::vector<float>& target_deviation() const { return target_deviation_; }
 
   // The next batch will be (epoch, batch); batch == num_batches() is the epoch's end. O(1).
   void seek(std::int64_t epoch, std::int64_t batch);
@@ -45,6 +48,7 @@ class Loader {
  private:
   std::variant<ThreadedLoader, ResidentLoader> source_;
   std::int64_t num_batches_;
+  std::vector<float> target_deviation_;
 };
 
 }  // namespace esper::data

@@ -52,6 +52,13 @@ Transform::Transform(const Dataset& dataset, const Standardization& standardizat
   if (mean_.empty()) mean_.assign(groups, 0.f);
   if (deviation_.empty()) deviation_.assign(groups, 1.f);
   ESPER_CHECK(mean_.size() == groups && deviation_.size() == groups, "standardisation of another data set");
+  // New samples have no numbers as targets.
+  if (!standardization.target_mean.empty() && dataset.targets.scalar_type() == torch::kFloat32) {
+    target_mean_ = standardization.target_mean;
+    target_deviation_ = standardization.target_deviation;
+    ESPER_CHECK(std::ssize(target_mean_) == dataset.targets.size(1) && target_deviation_.size() == target_mean_.size(),
+                "standardisation of other targets");
+  }
   if (kind == leyline::SampleKind::kImage && dataset.inputs.scalar_type() == torch::kUInt8) {
     for (std::size_t c = 0; c < groups; ++c) {
       for (int pixel = 0; pixel < 256; ++pixel) {
@@ -109,6 +116,15 @@ void Transform::fill_targets(std::span<const std::int64_t> samples, torch::Tenso
     ESPER_CHECK(sample >= 0 && sample < dataset_.inputs.size(0), "a sample index outside the data set");
     std::memcpy(out, all + static_cast<std::size_t>(sample) * bytes, bytes);
     out += bytes;
+  }
+  if (!target_mean_.empty()) standardise_targets(targets.data_ptr<float>(), std::ssize(samples));
+}
+
+void Transform::standardise_targets(float* values, std::int64_t count) const {
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::size_t k = 0; k < target_mean_.size(); ++k, ++values) {
+      *values = (*values - target_mean_[k]) / target_deviation_[k];
+    }
   }
 }
 

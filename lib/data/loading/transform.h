@@ -1,5 +1,6 @@
 #pragma once
-// Samples to a batch in one pass: gather, to float, standardise, crop, flip.
+// Samples to a batch in one pass: gather, to float, standardise, crop, flip. Targets of a regression are standardised
+// likewise.
 
 #include <span>
 
@@ -43,13 +44,15 @@ class Transform {
   template <class T>
   void fill_images(std::span<const std::int64_t> samples, const AugmentDraw& draw, float* out) const;
   void fill_targets(std::span<const std::int64_t> samples, torch::Tensor& targets) const;
+  void standardise_targets(float* values, std::int64_t count) const;
   template <class Token>
   void fill_windows(std::span<const std::int64_t> samples, std::int64_t* inputs, std::int64_t* targets) const;
 
   const Dataset& dataset_;
   config::AugmentConfig augment_;
-  std::vector<float> mean_, deviation_;  // one a group, 0 and 1 where nothing is standardised
-  std::vector<float> pixel_values_;      // uint8 images: [C, 256], the result for each pixel value
+  std::vector<float> mean_, deviation_;                // one a group, 0 and 1 where nothing is standardised
+  std::vector<float> target_mean_, target_deviation_;  // one a target; empty where they are taken as they are
+  std::vector<float> pixel_values_;                    // uint8 images: [C, 256], the result for each pixel value
 };
 
 }  // namespace esper::data

@@ -220,6 +220,18 @@ class Transformer(nn.Module):
         return F.linear(self.norm(x), self.tokens.weight)
 
 
+class TargetUnits(nn.Module):
+    """Standardised targets in the units of the data."""
+
+    def __init__(self, mean, deviation):
+        super().__init__()
+        self.register_buffer("mean", torch.tensor(mean, dtype=torch.float32), persistent=False)
+        self.register_buffer("deviation", torch.tensor(deviation, dtype=torch.float32), persistent=False)
+
+    def forward(self, y):
+        return y * self.deviation.view(y.shape[1:]) + self.mean.view(y.shape[1:])
+
+
 def add_tensor(module, name, tensor):
     """A parameter or buffer of that dotted name, in modules that are made for it."""
     *path, last = name.split(".")

@@ -81,7 +81,7 @@ class CallsText {
       line(statements[i]);
       seeds_behind(i);
     }
-    line("return " + name(model.output));
+    line(return_statement(source, name(model.output)));
   }
   const std::string& text() const { return text_; }
 

@@ -131,11 +131,11 @@ class ForwardText {
   void head() {
     if (host_.pools_at_end) line("x = x.mean((2, 3))");
     if (further_.empty()) {
-      line("return self.host.head(x)");
+      line(return_statement(source_, "self.host.head(x)"));
       return;
     }
-    line(fmt::format("return self.host.head(x) + {}.outlet({})", further_,
-                     host_.pools_at_end ? "more.mean((2, 3))" : "more"));
+    line(return_statement(source_, fmt::format("self.host.head(x) + {}.outlet({})", further_,
+                                               host_.pools_at_end ? "more.mean((2, 3))" : "more")));
   }
 
   const NetworkSource& source_;

@@ -12,6 +12,7 @@ struct NetworkSource {
   const kasmina::NetworkState& network;
   const config::HostConfig& host;
   const leyline::SampleShape& sample;
+  bool has_standardised_targets = false;  // it learned these; the class answers in the data's units
 };
 
 }  // namespace esper::porting

@@ -33,9 +33,12 @@ std::string constants(const NetworkSource& source, const data::Preprocessing& pr
   auto text = fmt::format("INPUT_SHAPE = ({}{})\nCLASS_NAMES = {}\n", base::joined(sizes), sizes.size() == 1 ? "," : "",
                           texts(preprocessing.class_names));
   if (is_text) return text;
-  const auto& [mean, deviation] = preprocessing.standardization;
+  const auto& scale = preprocessing.standardization;
   const int unit = preprocessing.element == data::Element::kPixel ? 255 : 1;
-  return text + fmt::format("UNIT = {}\nMEAN = {}\nDEVIATION = {}\n", unit, numbers(mean), numbers(deviation));
+  text += fmt::format("UNIT = {}\nMEAN = {}\nDEVIATION = {}\n", unit, numbers(scale.mean), numbers(scale.deviation));
+  if (!source.has_standardised_targets) return text;
+  return text + fmt::format("TARGET_MEAN = {}\nTARGET_DEVIATION = {}\n", numbers(scale.target_mean),
+                            numbers(scale.target_deviation));
 }
 
 // A docstring ends where its quotes do, and a backslash would be an escape.
@@ -54,8 +57,8 @@ std::string_view preparation_of(const data::Preprocessing& preprocessing) {
 
 }  // namespace
 
-std::string python_file(const NetworkSource& source, const data::Preprocessing& preprocessing,
-                        const std::string& title) {
+std::string python_file(NetworkSource source, const data::Preprocessing& preprocessing, const std::string& title) {
+  source.has_standardised_targets = !preprocessing.standardization.target_mean.empty();
   const std::string network = network_class(source);
   const auto prepare = preparation_of(preprocessing);
   return fmt::format("\"\"\"{}\"\"\"\n{}\n{}\n\n{}{}\n\n{}\n\n{}", in_docstring(title), kImports,

@@ -9,8 +9,8 @@
 namespace esper::porting {
 
 // The file's text: Network, preprocess(), CLASS_NAMES, build(), load(). Of `preprocessing` the shape is the source's.
-// `title`: one line that says what it is.
-std::string python_file(const NetworkSource& source, const data::Preprocessing& preprocessing,
-                        const std::string& title);
+// Outputs of a network that learned standardised targets are in the data's units. `title`: one line that says what it
+// is.
+std::string python_file(NetworkSource source, const data::Preprocessing& preprocessing, const std::string& title);
 
 }  // namespace esper::porting

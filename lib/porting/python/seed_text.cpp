@@ -73,6 +73,10 @@ std::vector<std::string> seed_statements(const Seed& seed) {
   return {fmt::format("s = {}(x)", module), fmt::format("x = x + {}{}", share, addition(seed, module))};
 }
 
+std::string return_statement(const NetworkSource& source, const std::string& outputs) {
+  return source.has_standardised_targets ? fmt::format("return self.target_units({})", outputs) : "return " + outputs;
+}
+
 std::string class_text(const NetworkSource& source, const std::vector<std::string>& host, const std::string& forward) {
   auto statements = host;
   const auto& slots = source.network.structure.slots;
@@ -80,6 +84,9 @@ std::string class_text(const NetworkSource& source, const std::vector<std::strin
     if (!is_part(slots[i])) continue;
     const auto own = seed_attributes({slots[i], i, source.host});
     statements.insert(statements.end(), own.begin(), own.end());
+  }
+  if (source.has_standardised_targets) {
+    statements.push_back("self.target_units = TargetUnits(TARGET_MEAN, TARGET_DEVIATION)");
   }
   return fmt::format(
       "class Network(nn.Module):\n"

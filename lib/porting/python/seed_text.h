@@ -18,6 +18,9 @@ bool is_part(const kasmina::Slot& slot);
 // What becomes of the feature x where that seed, no widening, is part of the network.
 std::vector<std::string> seed_statements(const kasmina::Seed& seed);
 
+// The last statement of a forward, in the data's units.
+std::string return_statement(const NetworkSource& source, const std::string& outputs);
+
 // The text of `class Network`: its seeds after `host`, the statements that make the rest of it.
 std::string class_text(const NetworkSource& source, const std::vector<std::string>& host, const std::string& forward);
 

@@ -143,15 +143,16 @@ TaskFigures figures_of_labels(Numbers sums, double samples) {
 }
 
 // Of an output whose targets are all equal R2 is 1 where they are met, else 0.
-TaskFigures figures_of_errors(Numbers sums, double samples) {
+TaskFigures figures_of_errors(Numbers sums, double samples, const std::vector<float>& target_deviation) {
   TaskFigures figures;
   const std::size_t outputs = sums.size() / 4;
   double absolute = 0, squares = 0, r2 = 0;
   for (std::size_t i = 0; i < outputs; ++i) {
     const double error = sums[outputs + i], mean = sums[2 * outputs + i] / samples;
     const double spread = sums[3 * outputs + i] - samples * mean * mean;
-    absolute += sums[i];
-    squares += error;
+    const double unit = target_deviation.empty() ? 1 : target_deviation[i];
+    absolute += unit * sums[i];
+    squares += unit * unit * error;
     r2 += spread > kNoVariance * sums[3 * outputs + i] ? 1 - error / spread : (error == 0 ? 1 : 0);
   }
   const double all = samples * static_cast<double>(outputs);
@@ -230,7 +231,7 @@ TaskFigures FigureSums::read(double loss) {
       figures = figures_of_labels(sums, targets);
       break;
     case Task::kRegression:
-      figures = figures_of_errors(sums, targets);
+      figures = figures_of_errors(sums, targets, target_deviation_);
       break;
   }
   figures.by_metric[Metric::kLoss] = loss;

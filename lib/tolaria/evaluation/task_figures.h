@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "tolaria/evaluation/score.h"
@@ -34,7 +35,10 @@ inline constexpr std::int64_t kMostConfused = 1000;
 // a batch costs no more than keeping it; few outputs on the CPU are counted at once.
 class FigureSums {
  public:
-  FigureSums(const Scoring& scoring, torch::Device device) : scoring_(scoring), device_(device) {}
+  // target_deviation: of each target of a regression where they are standardised, so that MAE and RMSE are in the
+  // data's units; else empty.
+  FigureSums(const Scoring& scoring, torch::Device device, std::vector<float> target_deviation = {})
+      : scoring_(scoring), device_(device), target_deviation_(std::move(target_deviation)) {}
 
   void add(const step::Prediction& prediction);
   // Reads the device. loss: of the pass. Only after predictions were added.
@@ -45,6 +49,7 @@ class FigureSums {
 
   Scoring scoring_;
   torch::Device device_;
+  std::vector<float> target_deviation_;
   std::vector<step::Prediction> waiting_;
   std::int64_t waiting_numbers_ = 0;
   std::int64_t targets_ = 0, outputs_ = 0;  // rows and columns of all predictions

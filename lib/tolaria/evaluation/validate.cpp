@@ -52,7 +52,7 @@ ValidationResult validate(const NextBatch& next_batch, const Forward& forward, c
   const Scoring& scoring = validation.scoring;
   Sums sums{at::zeros({}, torch::dtype(torch::kFloat64).device(validation.device)),
             {scoring, 1, validation.per_sample, validation.device},
-            {scoring, validation.device},
+            {scoring, validation.device, validation.target_deviation},
             {}};
   ValidationResult result;
   while (true) {

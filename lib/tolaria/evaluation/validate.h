@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "step/train_step.h"
 #include "tolaria/evaluation/score.h"
@@ -40,6 +41,7 @@ struct Validation {
   PerSample per_sample = PerSample::kNotKept;
   Scoring scoring{};
   Figures figures = Figures::kAll;
+  std::vector<float> target_deviation{};  // as FigureSums takes it
 };
 
 // forward: the network in evaluation mode. It runs in inference mode; next_batch runs outside of it, since tensors made

@@ -47,8 +47,9 @@ ValidationResult validation_pass(const Model& model, data::Loader& loader, torch
     return forward != nullptr ? (*forward)(inputs) : model.network.forward(inputs, kasmina::Mode::kEvaluate);
   };
   const Scoring scoring = scoring_of(model.settings);
-  auto result = validate(batches_of(loader, device), outputs_of,
-                         {device, model.settings.compute_type, signalled, samples, scoring, figures});
+  auto result =
+      validate(batches_of(loader, device), outputs_of,
+               {device, model.settings.compute_type, signalled, samples, scoring, figures, loader.target_deviation()});
   if (signalled()) result.complete = false;
   return result;
 }

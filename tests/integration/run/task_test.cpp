@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <sstream>
 
 #include "run_record.h"
 #include "run_room.h"
@@ -71,16 +72,97 @@ json figures_of(const json& report) {
 
 float large_number(int sample, int output) { return 1000 * number(sample, output); }
 
+// The second of them in another unit.
+float price(int sample, int output) {
+  return output == 0 ? 500000 + 100000 * number(sample, 0) : 3 + number(sample, 1) / 100;
+}
+
+constexpr char kStandardized[] = "data.standardize_targets=true";
+
+// Of lines of JSON, by sample.
+std::vector<json> predictions_of(const std::string& run, const std::string& inputs) {
+  const Finished finished = run_esper({"predict", run, inputs, "--format", "jsonl"});
+  INFO(finished.err);
+  REQUIRE(finished.exit_code == 0);
+  std::vector<json> values;
+  std::istringstream text(finished.out);
+  for (std::string line; std::getline(text, line);) values.push_back(json::parse(line)["values"]);
+  return values;
+}
+
+// Over both numbers of all samples.
+double mean_price_error(const std::vector<json>& predictions) {
+  double sum = 0;
+  for (int i = 0; i < kSamples; ++i) {
+    const json& said = predictions[static_cast<std::size_t>(i)];
+    for (int k = 0; k < 2; ++k) sum += std::abs(said["value_" + std::to_string(k)].get<double>() - price(i, k));
+  }
+  return sum / (2 * kSamples);
+}
+
 }  // namespace
 
 TEST_CASE("a regression whose targets are large begins with a warning that names the first of them") {
   const RunRoom room;
   const auto config = config_for(room, "regression", large_number);
-  CHECK_THAT(
-      train(config, room.run("large"), {"epochs=2"}).err,
-      ContainsSubstring("the numbers of target \"0\" are large") && ContainsSubstring("targets are not standardised"));
+  CHECK_THAT(train(config, room.run("large"), {"epochs=2"}).err,
+             ContainsSubstring("the numbers of target \"0\" are large") &&
+                 ContainsSubstring("targets are not standardised") &&
+                 ContainsSubstring("set data.standardize_targets: true"));
+  CHECK_THAT(train(config, room.run("standardised"), {"epochs=2", kStandardized}).err,
+             !ContainsSubstring("targets are not standardised"));
   CHECK_THAT(train(config_for(room, "regression", number), room.run("small"), {"epochs=2"}).err,
              !ContainsSubstring("targets are not standardised"));
+}
+
+TEST_CASE("prices are learned where targets are standardised, and all that is seen of them is in the data's units") {
+  const RunRoom room;
+  const auto config = config_for(room, "regression", price);
+  REQUIRE(train(config, room.run("plain"), {"epochs=30"}).exit_code == 0);
+  CHECK(read_json(room.run("plain") / "summary.json")["validation"]["r2"] < 0);
+  const std::string run = room.run("run");
+  const Finished finished = train(config, run, {"epochs=30", kStandardized});
+  INFO(finished.err);
+  REQUIRE(finished.exit_code == 0);
+  const json summary = read_json(run + "/summary.json");
+  CHECK(summary["validation"]["r2"] > 0.5);
+  CHECK(summary["validation"]["loss"] < 1);
+  CHECK(figures_of(json_of(run_esper({"evaluate", run, "--json"}))) == summary["validation"]);
+
+  const auto predictions = predictions_of(run, room.path / "data/x.npy");
+  REQUIRE(predictions.size() == kSamples);
+  const double error = mean_price_error(predictions);
+  CHECK(error < 100000);
+  CHECK(std::abs(predictions[0]["value_1"].get<double>() - price(0, 1)) < 0.1);
+  std::filesystem::copy(room.path / "data", room.path / "all");
+  const json all =
+      json_of(run_esper({"evaluate", run, "--json", "--set", "data.test_path=" + (room.path / "all").string()}));
+  CHECK(std::abs(all["test"]["mae"].get<double>() / error - 1) < 1e-4);
+  CHECK(all["rmse"].get<double>() > error);
+
+  const std::string out = room.path / "torch";
+  const json exported = json_of(run_esper({"export", run, "--format", "pytorch", "--out", out, "--json"}));
+  CHECK(exported["difference"].get<double>() < 1e-5);
+  CHECK_THAT(contents_of(out + "/model.py"), ContainsSubstring("return self.target_units("));
+  const json preprocessing = read_json(out + "/preprocessing.json");
+  CHECK(std::abs(preprocessing["target_mean"][0].get<double>() - 500000) < 100000);
+  CHECK(preprocessing["target_deviation"][0] > 100000);
+}
+
+TEST_CASE("a run with standardised targets is resumed to the same bits, and keeps the setting") {
+  const RunRoom room;
+  const auto config = config_for(room, "regression", price);
+  const Words settings{kStandardized, "checkpoint.every=3 steps", "checkpoint.keep_last=100"};
+  REQUIRE(train(config, room.run("whole"), settings).exit_code == 0);
+  const auto names = checkpoints_of(room.run("whole"));
+  copy_run_until(room.run("whole"), names[names.size() / 2], room.run("resumed"));
+  const Finished other = resume(room.run("resumed"), {"data.standardize_targets=false"});
+  CHECK(other.exit_code != 0);
+  CHECK_THAT(other.err, ContainsSubstring("data.standardize_targets"));
+  const Finished finished = resume(room.run("resumed"));
+  INFO(finished.err);
+  REQUIRE(finished.exit_code == 0);
+  check_equal(record_of(room.run("resumed")), record_of(room.run("whole")), Telemetry::kMayLack);
 }
 
 TEST_CASE("a regression trains, grows and is judged by R2, and its figures come back from its checkpoint") {

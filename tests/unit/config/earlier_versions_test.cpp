@@ -22,6 +22,7 @@ TEST_CASE("a run of a version without these fields goes on as it did") {
   CHECK(old.growth.kind == GrowthKind::kModules);
   CHECK(old.host.residual_blocks == 0);
   CHECK(old.data.epoch_samples == 0);
+  CHECK_FALSE(old.data.standardize_targets);
   CHECK(old.policy.every == esper::base::Length{1, esper::base::Length::Unit::kEpochs});
   CHECK(old.policy.overlap == PolicyOverlap::kOff);
 }

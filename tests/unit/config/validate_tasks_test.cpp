@@ -45,6 +45,11 @@ TEST_CASE("loss, metrics, data and host fit the task") {
       Case{text + "task: classification", "f:2:7: task: data of kind text have no targets but their next tokens"},
       Case{"data: {kind: tokens, path: x}\nhost: {kind: linear}",
            "f:2:14: host.kind: data of kind tokens needs a transformer or an exported host"},
+      Case{"data: {kind: npy, path: x, standardize_targets: true}\ntask: regression", ""},
+      Case{"data: {standardize_targets: true}",
+           "f:1:29: data.standardize_targets: applies to task regression, not to classification; leave it out"},
+      Case{"data: {kind: process, command: [x], standardize_targets: true}\ntask: regression",
+           "f:1:58: data.standardize_targets: samples of kind process are used as they are"},
       Case{npy + "host: {kind: transformer}", "f:2:14: host.kind: a transformer needs data of kind text or tokens"});
   check_problem(c);
 }

@@ -100,6 +100,34 @@ TEST_CASE("pixels are measured by channel, in units of 255") {
   CHECK(splits.standardization.deviation == std::vector<float>{0.5f, 1.f});
 }
 
+TEST_CASE("targets of a regression are measured on the training part alone, and stay as they are in the data set") {
+  const TempFolder folder;
+  write_file(folder / "train.csv", "1,500000\n2,700000\n3,500000\n4,700000\n");
+  write_file(folder / "validation.csv", "1,0\n2,1\n");
+  auto config = config_of(DataKind::kCsv, folder / "train.csv");
+  config.validation_path = folder / "validation.csv";
+  const auto plain = load_dataset(config, TestPart::kUnread, config::Task::kRegression);
+  CHECK(plain.standardization.target_mean.empty());
+  config.standardize_targets = true;
+  const auto splits = load_dataset(config, TestPart::kUnread, config::Task::kRegression);
+  CHECK(splits.standardization.target_mean == std::vector{600000.f});
+  CHECK(splits.standardization.target_deviation == std::vector{100000.f});
+  CHECK(splits.standardization.mean == plain.standardization.mean);
+  CHECK(splits.train.targets.equal(plain.train.targets));
+  CHECK(splits.validation.targets.equal(plain.validation.targets));
+}
+
+TEST_CASE("standardised targets come back in their units, and a constant one is left unscaled") {
+  Standardization s;
+  measure_targets(torch::tensor({{0.1f, 1.f}, {0.1f, 5.f}}), s);
+  CHECK(s.target_mean == std::vector{0.1f, 3.f});
+  CHECK(s.target_deviation == std::vector{1.f, 2.f});
+  const auto outputs = torch::tensor({{0.f, -1.f}, {2.f, 1.f}}), expected = torch::tensor({{0.1f, 1.f}, {2.1f, 5.f}});
+  CHECK(in_target_units(s, outputs).allclose(expected));
+  CHECK(in_target_units(s, outputs.view({2, 2, 1, 1})).allclose(expected.view({2, 2, 1, 1})));
+  CHECK(in_target_units({}, outputs).equal(outputs));
+}
+
 TEST_CASE("max_samples thins each part evenly") {
   auto config = config_of(DataKind::kDigits);
   const auto all = load_dataset(config);

@@ -29,6 +29,14 @@ Preprocessing of_features() {
   return it;
 }
 
+Preprocessing of_standardised_targets() {
+  Preprocessing it = of_features();
+  it.task = config::Task::kRegression;
+  it.standardization.target_mean = {500000.1f, -1.0f / 3};
+  it.standardization.target_deviation = {std::nextafter(1.0f, 2.0f), 1e-30f};
+  return it;
+}
+
 Preprocessing of_images() {
   Preprocessing it;
   it.task = config::Task::kMultilabel;
@@ -151,6 +159,34 @@ TEST_CASE("a document of an earlier version names no target") {
   const auto read = read_preprocessing(document.dump());
   REQUIRE(read);
   CHECK(read->target_name.empty());
+}
+
+TEST_CASE("mean and deviation of targets come back to the bit, and an earlier version wrote none") {
+  const Preprocessing it = of_standardised_targets();
+  const auto back = read_preprocessing(text_of(it));
+  REQUIRE(back);
+  CHECK(back->standardization == it.standardization);
+  json document = to_json(it);
+  for (const char* name : {"target_mean", "target_deviation"}) document.erase(name);
+  const auto earlier = read_preprocessing(document.dump());
+  REQUIRE(earlier);
+  CHECK(earlier->standardization.target_mean.empty());
+  CHECK(earlier->standardization.mean == it.standardization.mean);
+}
+
+TEST_CASE("mean and deviation of targets that fit no regression are refused") {
+  const auto changed = [](const std::string& name, const json& value) {
+    json document = to_json(of_standardised_targets());
+    document[name] = value;
+    return why_refused(document);
+  };
+  CHECK(changed("target_mean", json::array({1})) == "target_mean and target_deviation differ in length");
+  CHECK(changed("target_mean", json::array({1, nullptr})) == "target_mean holds something that is not a finite number");
+  CHECK(changed("target_deviation", json::array({1, 0})) == "target_deviation is not above 0");
+  CHECK(changed("task", "multilabel") == "target_mean and task do not fit each other");
+  json document = to_json(of_standardised_targets());
+  document["target_mean"] = document["target_deviation"] = json::array({1, 2, 3});
+  CHECK(why_refused(document) == "the numbers of target_mean and outputs differ");
 }
 
 TEST_CASE("members that were tampered with are refused") {

@@ -61,6 +61,18 @@ TEST_CASE("a batch is gathered and standardised exactly as torch does it") {
   }
 }
 
+TEST_CASE("targets of a regression are standardised, one by one, and samples without numbers have none") {
+  Dataset set = images(torch::kFloat32);
+  const Standardization s{{}, {}, {500000.f, 1.f}, {100000.f, 0.5f}};
+  CHECK(torch::equal(fill(Transform(set, s, {}), {5, 1}).targets, torch::tensor({5, 1}, torch::kInt64)));
+  set.targets = torch::tensor({{5e5f, 1.f}, {6e5f, 1.5f}, {3e5f, 0.f}, {0.f, 0.f}, {0.f, 0.f}, {0.f, 0.f}});
+  const Transform transform(set, s, {});
+  auto inputs = torch::empty(transform.input_sizes(3)), targets = torch::empty(transform.target_sizes(3));
+  transform.fill(std::vector<std::int64_t>{2, 0, 1}, {}, inputs, targets);
+  CHECK(torch::equal(targets, torch::tensor({{-2.f, -2.f}, {0.f, 0.f}, {1.f, 1.f}})));
+  CHECK(torch::equal(inputs[1], set.inputs[0]));
+}
+
 TEST_CASE("crop and flip give every placement, each exactly, and flips half of the time") {
   const Standardization s{{0.25f, 0.5f}, {0.2f, 1.7f}};
   for (const auto type : {torch::kUInt8, torch::kFloat32}) {

@@ -40,6 +40,17 @@ TEST_CASE("the card says what grew, how good it is and how to use it") {
   CHECK(has(text, "at most 1e-07 of the largest output (onnxruntime)"));
 }
 
+TEST_CASE("outputs of standardised targets are in the data's units, but those of weights alone") {
+  auto it = digits();
+  it.task = config::Task::kRegression;
+  it.standardization.target_mean = it.standardization.target_deviation = {2, 3};
+  porting::ModelCard card;
+  card.format = "onnx";
+  CHECK(has(porting::model_card(card, it), "2 for task regression, in the data's units"));
+  card.format = "safetensors";
+  CHECK(has(porting::model_card(card, it), "2 for task regression, standardised (target_mean and target_deviation"));
+}
+
 TEST_CASE("every format has its lines, text its own sample") {
   auto it = digits();
   porting::ModelCard card;

@@ -40,6 +40,19 @@ TEST_CASE("means, deviations and names are in the file, exact and as literals") 
   CHECK(file_of(it, "digits").find("UNIT = 255\n") != std::string::npos);
 }
 
+TEST_CASE("a network that learned standardised targets answers in the data's units") {
+  auto it = some();
+  CHECK(file_of(it, "prices").find("TARGET_") == std::string::npos);
+  it.task = config::Task::kRegression;
+  it.standardization.target_mean = {500000, 0.1f};
+  it.standardization.target_deviation = {100000.5f, 1};
+  const auto text = file_of(it, "prices");
+  CHECK(text.find("TARGET_MEAN = [500000, 0.1]\nTARGET_DEVIATION = [100000.5, 1]\n") != std::string::npos);
+  CHECK(text.find("class TargetUnits(nn.Module):\n") != std::string::npos);
+  CHECK(text.find("        self.target_units = TargetUnits(TARGET_MEAN, TARGET_DEVIATION)\n") != std::string::npos);
+  CHECK(text.find("        return self.target_units(self.host.head(x))\n") != std::string::npos);
+}
+
 TEST_CASE("a title cannot leave the docstring") {
   const auto text = file_of(some(), "a\"\"\"\nimport os\\");
   CHECK(text.starts_with("\"\"\"a    nimport os \"\"\"\n"));

@@ -105,6 +105,15 @@ TEST_CASE("regression: MAE and RMSE over all numbers, R2 as a mean over outputs"
   CHECK(exact.by_metric.at(Metric::kR2) == 1);  // also of the output whose targets are all equal
 }
 
+TEST_CASE("regression: MAE and RMSE of standardised targets are in the data's units, and R2 is as without") {
+  const Prediction two{torch::tensor({{1.0F, 10.0F}, {3.0F, 20.0F}}), torch::tensor({{2.0F, 10.0F}, {4.0F, 10.0F}})};
+  FigureSums sums({Task::kRegression, Metric::kR2, {}}, torch::kCPU, {2, 10});
+  sums.add(two);
+  const TaskFigures found = sums.read(2);
+  CHECK((found.by_metric == MetricValues{{Metric::kLoss, 2}, {Metric::kMae, 26}, {Metric::kR2, 0}}));
+  CHECK(*found.rmse == Approx(std::sqrt(10008.0 / 4)));
+}
+
 TEST_CASE("language: accuracy, top 5 and the exponential of the loss") {
   const TaskFigures found =
       figures(Task::kLanguage, {{saying({0, 0}, 7), torch::tensor({0, 6}, torch::kInt64)}}, std::log(20.0));
