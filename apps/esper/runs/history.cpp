@@ -51,16 +51,16 @@ std::vector<std::size_t> table_columns(const EpochHistory& history, const runs::
 std::int64_t count_of(double value) { return static_cast<std::int64_t>(value); }
 
 std::string cell_text(EpochColumn::Kind kind, std::optional<double> value) {
-  using Kind = EpochColumn::Kind;
+  using ColumnKind = EpochColumn::Kind;
   if (!value) return "-";
   switch (kind) {
-    case Kind::kCount:
+    case ColumnKind::kCount:
       return std::to_string(count_of(*value));
-    case Kind::kRate:
+    case ColumnKind::kRate:
       return fmt::format("{:.3g}", *value);
-    case Kind::kSeconds:
+    case ColumnKind::kSeconds:
       return fmt::format("{:.2f}", *value);
-    case Kind::kFigure:
+    case ColumnKind::kFigure:
       break;
   }
   return figure_text(value);
