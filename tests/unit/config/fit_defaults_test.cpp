@@ -69,6 +69,7 @@ bool needs_more(const std::string& field, const std::string& value) {
                                                              {"host.kernel", "even"},      // its own rule: odd
                                                              {"telemetry.limit_mb", "1"},  // its own rule: two files
                                                              {"data.image_size", ""},      // images
+                                                             {"data.standardize_targets", "true"},  // regression
                                                              {"data.augment.crop_padding", ""},
                                                              {"data.augment.flip", ""},
                                                              {"growth.aggregation.attribution", "dataloader"},
