@@ -49,7 +49,8 @@ std::string slots_text(const kasmina::NetworkSummary& summary) {
   if (summary.slots.empty()) return "no slots: no seed can grow\n";
   std::vector<Cells> table{{"slot", "after", "feature", "seed"}};
   for (const auto& [slot, path, kind, shape, seed] : summary.slots)
-    table.push_back({slot, path, fmt::format("{} {}", base::name_of(kind), shape), text_of_seed(seed)});
+    table.push_back(
+        {slot, path.empty() ? "-" : path, fmt::format("{} {}", base::name_of(kind), shape), text_of_seed(seed)});
   return text_of_rows(table, summary.more_slots);
 }
 
