@@ -1,5 +1,3 @@
-#include <fmt/core.h>
-
 #include <filesystem>
 
 #include "base/clock.h"
@@ -24,18 +22,6 @@ struct TrainOptions {
 // folder, which may have come from anywhere.
 bool may_be_of_run(const std::string& config) { return std::filesystem::path(config).filename() == kRunConfigFile; }
 
-// What it has trained stays trained.
-void refuse_begun_epochs(const std::string& run, int before, int asked) {
-  if (asked == before) return;
-  storage::ConfinedFileSystem files(run, storage::Owner::kAnyone);
-  const auto reached = runs::reached_epoch(files, run);
-  if (asked >= reached) return;
-  throw base::Error(base::ExitCode::kConfig,
-                    fmt::format("epochs: must be at least {}, the epoch that {} has reached, but is {}; to train from "
-                                "an earlier epoch on: esper fork {}@STEP",
-                                reached, run, asked, run));
-}
-
 // A resumed run continues with the training it began.
 void refuse_other_training(const TrainRequest& request, const std::vector<std::string>& assignments) {
   const std::string path = history::config_in_run(request.resume);
@@ -47,7 +33,8 @@ void refuse_other_training(const TrainRequest& request, const std::vector<std::s
                       "run " + request.resume + " was started with other settings; these fields would change" +
                           changes + " For other changes start a new run: esper train --config " + path + " --set ...");
   }
-  refuse_begun_epochs(request.resume, before.epochs, request.job.config.epochs);
+  storage::ConfinedFileSystem files(request.resume, storage::Owner::kAnyone);
+  runs::refuse_trained_epochs(files, request.resume, before.epochs, request.job.config.epochs);
 }
 
 config::RunConfig load_run_file(const std::string& file, const std::vector<std::string>& assignments) {

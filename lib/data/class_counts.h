@@ -20,8 +20,8 @@ std::vector<std::int64_t> class_counts(const Dataset& set);
 // Outputs of the network that nothing teaches: names of the classes without a sample in the training part.
 std::vector<std::string> classes_without_samples(const Dataset& train);
 
-// The name of the class that all of its samples have, so that nothing is to be told apart. Nothing where they have
-// several, and where class_counts() is empty.
+// The name of the class that all of its samples have. Nothing where they have several, and where class_counts() is
+// empty.
 std::optional<std::string> only_class(const Dataset& train);
 
 }  // namespace esper::data

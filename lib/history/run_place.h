@@ -12,12 +12,12 @@ namespace esper::history {
 inline constexpr int kMostLevelsBelow = 4;
 inline constexpr std::size_t kMostFoldersBelow = 10'000;
 
-// Why no run can be made in the folder `path`, with the way out; empty: it can be, as far as this goes. The folder need
-// not be there.
-// One that it lies in, however deep, is that of a run.
+// Both: why no run can be made in the folder `path`, with the way out; empty: this does not prevent it. The folder need
+// not exist.
+// It lies in a run's folder, however deep.
 std::string why_within_run(base::FileSystem& files, const std::string& path);
-// One of the folders below it is that of a run; links are not followed. Throws IoError where the folder cannot be
-// listed; what lies in it and cannot be listed is passed over.
+// A folder below it is a run's; links are not followed. Throws IoError where the folder cannot be listed; what lies in
+// it and cannot be listed is passed over.
 std::string why_holds_runs(base::FileSystem& files, const std::string& path);
 
 }  // namespace esper::history

@@ -71,4 +71,14 @@ void refuse_begun_epochs(base::FileSystem& files, const std::string& run,
       fmt::format("epochs: must be more than {}, the epoch that {} has reached, but is {}", reached, run, asked));
 }
 
+void refuse_trained_epochs(base::FileSystem& files, const std::string& run, std::int64_t before, std::int64_t asked) {
+  if (asked == before) return;
+  const auto reached = reached_epoch(files, run);
+  if (asked >= reached) return;
+  throw base::Error(base::ExitCode::kConfig,
+                    fmt::format("epochs: must be at least {}, the epoch that {} has reached, but is {}; to train from "
+                                "an earlier epoch on: esper fork {}@STEP",
+                                reached, run, asked, run));
+}
+
 }  // namespace esper::runs

@@ -30,4 +30,8 @@ std::int64_t reached_epoch(base::FileSystem& files, const std::string& run);
 void refuse_begun_epochs(base::FileSystem& files, const std::string& run,
                          const std::vector<history::FieldChange>& changes);
 
+// Of a run that is resumed: throws Error{kConfig} where `asked` epochs are fewer than it has reached. One that it has
+// begun may be the last. The number that it has already (`before`) is never refused. Throws IoError.
+void refuse_trained_epochs(base::FileSystem& files, const std::string& run, std::int64_t before, std::int64_t asked);
+
 }  // namespace esper::runs

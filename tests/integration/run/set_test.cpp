@@ -76,6 +76,16 @@ struct Trained {
   }
 };
 
+// A run of 8 epochs, as it was within the sixth.
+fs::path run_in_sixth_epoch(const RunRoom& room) {
+  const auto whole = room.run("whole"), run = room.run("run");
+  REQUIRE(
+      train(room.write("small.yaml", growing_config()), whole, {"policy.kind=none", "growth.enabled=false", "epochs=8"})
+          .exit_code == 0);
+  copy_run_until(whole, checkpoint_within(whole, 5), run);
+  return run;
+}
+
 }  // namespace
 
 TEST_CASE("a run that trains takes another learning rate between two epochs, and repeats that from any checkpoint") {
@@ -225,11 +235,7 @@ TEST_CASE("a run that stopped early takes new settings with which it goes on, an
 
 TEST_CASE("no fewer epochs are taken than the run has reached, which the message names") {
   const RunRoom room;
-  const auto whole = room.run("whole"), run = room.run("run");
-  REQUIRE(
-      train(room.write("small.yaml", growing_config()), whole, {"policy.kind=none", "growth.enabled=false", "epochs=8"})
-          .exit_code == 0);
-  copy_run_until(whole, checkpoint_within(whole, 5), run);
+  const auto run = run_in_sixth_epoch(room);
   for (const std::string epochs : {"3", "6"}) {
     const Finished refused = set(run, {"epochs=" + epochs});
     CHECK(refused.exit_code == 2);
@@ -245,11 +251,7 @@ TEST_CASE("no fewer epochs are taken than the run has reached, which the message
 
 TEST_CASE("a run that is resumed within an epoch ends with that one at the earliest") {
   const RunRoom room;
-  const auto whole = room.run("whole"), run = room.run("run");
-  REQUIRE(
-      train(room.write("small.yaml", growing_config()), whole, {"policy.kind=none", "growth.enabled=false", "epochs=8"})
-          .exit_code == 0);
-  copy_run_until(whole, checkpoint_within(whole, 5), run);
+  const auto run = run_in_sixth_epoch(room);
   const auto before = contents_of(run / "config.yaml");
   for (const std::string epochs : {"3", "5"}) {
     const Finished refused = resume(run, {"epochs=" + epochs});
